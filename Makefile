@@ -1,0 +1,39 @@
+# Everything runs in .venv, which is made on first use and only remade when the
+# dependencies change.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: demo test lint types pytest bench clean
+
+demo: .venv/run.stamp  ## run the quickstart, and say where to look
+	$(BIN)/straggler run scenarios/quickstart.yaml
+	@echo "Next: $(BIN)/straggler run scenarios/quickstart.yaml --set late=drop, or another of scenarios/README.md"
+
+test: lint types pytest  ## all that must pass
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/dev.stamp
+	$(BIN)/mypy
+
+pytest: .venv/dev.stamp
+	$(BIN)/pytest --numprocesses 2
+
+bench: .venv/dev.stamp  ## speed, as ratios to a bare SimPy loop
+	$(BIN)/python benchmarks/events.py
+
+clean:
+	rm -rf .venv runs
+
+.venv/run.stamp: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --editable .
+	touch $@
+
+.venv/dev.stamp: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --editable '.[dev]'
+	touch $@ .venv/run.stamp

@@ -1,0 +1,142 @@
+"""The command ``straggler``."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from fl.experiment import Experiment
+from fl.results import Run, free_directory, run_directory
+from fl.scenario import Scenario, load_scenario, write_scenario
+from fl.summary import Summary, summarise
+from netsim.errors import InputError
+
+app = typer.Typer(
+    help="Federated learning over wireless networks, simulated event by event.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+scenario_app = typer.Typer(help="Check and show scenario files.", no_args_is_help=True)
+app.add_typer(scenario_app, name="scenario")
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario YAML file.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value, as uplink.bandwidth='5 MHz'."),
+]
+
+
+@app.command("run")
+def run_command(
+    scenario: ScenarioFile,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The run directory; by default runs/NAME.")
+    ] = None,
+) -> None:
+    """Run a scenario, and leave a run directory."""
+    experiment = Experiment(load_scenario(scenario, settings or []))
+    checked = experiment.scenario
+    folder = out if out is not None else free_directory(Path("runs"), checked.name)
+    with (
+        run_directory(folder, checked, experiment.trace) as directory,
+        _progress_bar() as bar,
+    ):
+        task = bar.add_task(checked.name, total=checked.rounds)
+        experiment.run(directory, lambda done: bar.update(task, completed=done))
+    _print_summary(summarise(Run.open(folder)), checked)
+    typer.echo(f"\nResults are in {folder}")
+
+
+@scenario_app.command("check")
+def check_command(
+    files: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files.")],
+    settings: Settings = None,
+) -> None:
+    """Check scenarios, and the traces they name, without running them."""
+    for file in files:
+        checked = Experiment(load_scenario(file, settings or [])).scenario
+        typer.echo(f"{file}: {checked.devices.count} devices, {checked.rounds} rounds: good")
+
+
+@scenario_app.command("show")
+def show_command(scenario: ScenarioFile, settings: Settings = None) -> None:
+    """Print a scenario with everything it extends and every default filled in."""
+    typer.echo(write_scenario(load_scenario(scenario, settings or []), Path()), nl=False)
+
+
+@scenario_app.command("schema")
+def schema_command() -> None:
+    """Print the JSON schema of scenario files, for editors."""
+    typer.echo(json.dumps(Scenario.model_json_schema(), indent=2))
+
+
+def main() -> None:
+    """Run the command; bad input ends it with one message and status 2."""
+    try:
+        app()
+    except InputError as error:
+        typer.echo(f"straggler: {error}", err=True)
+        sys.exit(2)
+    except OSError as error:
+        typer.echo(f"straggler: {error.filename or 'output'}: {error.strerror}", err=True)
+        sys.exit(1)
+
+
+def _progress_bar() -> Progress:
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rounds"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+
+
+def _print_summary(summary: Summary, scenario: Scenario) -> None:
+    console = Console(highlight=False)
+    table = Table(show_header=False, title=scenario.name, title_justify="left", min_width=50)
+    table.add_row("rounds x devices", f"{summary.num_rounds} x {summary.num_devices}")
+    table.add_row("simulated time", _seconds(summary.simulated_s))
+    percentiles = " / ".join(_seconds(value) for value in summary.latency_s.values())
+    table.add_row("round latency p50 / p95 / p99", percentiles)
+    if summary.deadline_s is not None:
+        uploads = summary.num_rounds * summary.num_devices
+        missed = (
+            f"in {summary.missed} of {summary.num_rounds} rounds, "
+            f"by {summary.late / uploads:.1%} of uploads"
+        )
+        table.add_row(f"deadline {_seconds(summary.deadline_s)} missed", missed)
+    if summary.infeasible:
+        table.add_row("deadline out of reach", f"{summary.infeasible} times, at any pruning")
+    table.add_row("emergent over predicted latency", _gap(summary))
+    for straggler in summary.stragglers[:3]:
+        why = (
+            f"{straggler.rounds - straggler.computing} by upload, {straggler.computing} by compute"
+        )
+        table.add_row(f"straggler: device {straggler.device}", f"{straggler.rounds} rounds, {why}")
+    console.print(table)
+
+
+def _gap(summary: Summary) -> str:
+    if max(abs(summary.median_gap), abs(summary.worst_gap)) < 1e-9:
+        return "equal"
+    return f"{summary.median_gap:+.1%} median, {summary.worst_gap:+.1%} at worst"
+
+
+def _seconds(value: float) -> str:
+    """Return a time as a person would write it."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.4g} {unit}"
+    return f"{value:.3g} s"

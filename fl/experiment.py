@@ -1,0 +1,199 @@
+"""A run: the cell that a scenario describes, on one clock, for all its rounds."""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+from simpy import Environment
+
+from fl.allocation import Decision, Policy
+from fl.models import Cost
+from fl.round import PHASES, Device, Outcome, Rules, Server
+from fl.scenario import ConstantChannel, PerDevice, Scenario, ScenarioError
+from fl.scenario.loading import gains_need_powers
+from fl.tables import Collector, Sink
+from netsim.channel import Channel, Constant, replay_trace, shannon_efficiency
+from netsim.cpu import Cpu
+from netsim.errors import StalledError
+from netsim.streams import Streams
+from netsim.timeline import Timeline
+from netsim.topology import Link, Topology
+from netsim.traces import Kind, Trace, read_trace
+from netsim.uplink import HeldUplink, RedistributedUplink
+from netsim.wire import Wire
+
+
+class Experiment:
+    """A scenario with everything it names read and checked, ready to run once or often."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        """Draw what is drawn per device, and read the trace.
+
+        Raises:
+            InputError: The trace does not fit the scenario.
+        """
+        self.scenario = scenario
+        self._streams = Streams(scenario.seed)
+        self.trace = _read_trace(scenario)
+        self._channels = self._make_channels()
+        self._topology = _topology(scenario)
+        self._cost = self._make_cost()
+        uplink = scenario.uplink
+        self._bandwidth_hz = uplink.bandwidth * uplink.spatial_layers
+        self._policy = Policy(
+            scenario.scheme,
+            self._cost,
+            scenario.deadline,
+            count_warmup=scenario.count_warmup,
+        )
+
+    def run(self, sink: Sink, progress: Callable[[int], None] = lambda _round: None) -> None:
+        """Run all rounds.
+
+        Args:
+            sink: Takes the results.
+            progress: Told the number of each round that is over, from 1.
+
+        Raises:
+            InputError: The run cannot go on: the trace has ended, or an upload never will.
+        """
+        scenario = self.scenario
+        env = Environment()
+        timeline = Timeline(PHASES)
+        kind = HeldUplink if scenario.uplink.release == "hold" else RedistributedUplink
+        uplink = kind(env, self._bandwidth_hz, self._channels)
+        links = [self._topology.wireless(0), *self._topology.backhaul()]
+        backhaul = [Wire(env, link) for link in links if not link.is_free]
+        server = Server(env, uplink, backhaul, timeline, self._rules())
+        devices = [
+            Device(index, Cpu(env, frequency_hz), work, server)
+            for index, (frequency_hz, work) in enumerate(
+                zip(self._cost.frequency_hz.tolist(), self._cost.workloads(), strict=True)
+            )
+        ]
+        tables = Collector(sink, timeline, self._cost, self._bandwidth_hz, scenario.deadline)
+
+        def decide(now_s: float) -> Decision:
+            return self._policy.decide(self._known_efficiency(now_s) * self._bandwidth_hz)
+
+        def report(outcome: Outcome) -> None:
+            tables.append(outcome)
+            progress(outcome.round + 1)
+
+        whole_run = env.process(server.run(devices, scenario.rounds, decide, report))
+        with _no_garbage_collection():
+            try:
+                env.run(whole_run)
+            except RuntimeError:
+                if whole_run.is_alive and env.peek() == float("inf"):
+                    raise self._stalled(server, devices) from None
+                raise
+            finally:
+                tables.flush()
+
+    def _known_efficiency(self, now_s: float) -> NDArray[np.float64]:
+        """Return the channel state of a while ago, in bit/s/Hz; before the run there was none."""
+        known_at_s = max(now_s - self.scenario.csi_age, 0.0)
+        return np.array([channel.efficiency(known_at_s) for channel in self._channels])
+
+    def _rules(self) -> Rules:
+        scenario = self.scenario
+        cut_after_s = scenario.deadline if scenario.late == "drop" else None
+        return Rules(scenario.network.broadcast, cut_after_s, scenario.network.aggregation)
+
+    def _make_cost(self) -> Cost:
+        scenario = self.scenario
+        personal, shared = scenario.model.personal_weights, scenario.model.global_weights
+        if scenario.scheme.split == "none":
+            personal, shared = 0, personal + shared
+        cycles = self._each("devices.cycles_per_weight", scenario.devices.cycles_per_weight)
+        ranking = self._each(
+            "devices.pruning_cycles_per_weight", scenario.devices.pruning_cycles_per_weight
+        )
+        # Warm-up serves only to rank the weights: where none is pruned there is none.
+        prunes = scenario.scheme.pruning != "none"
+        wires = self._topology.backhaul()
+        return Cost(
+            frequency_hz=self._each("devices.cpu_frequency", scenario.devices.cpu_frequency),
+            personal_cycles=cycles * personal * scenario.iterations.personal,
+            warmup_cycles=cycles * shared * scenario.iterations.warmup * prunes,
+            prune_cycles=ranking * shared * prunes,
+            global_cycles_per_weight=cycles * scenario.iterations.global_,
+            bits_per_weight=scenario.uplink.bits_per_weight,
+            global_weights=shared,
+            broadcast_s=scenario.network.broadcast,
+            delivery_s=scenario.uplink.latency + sum(wire.latency_s for wire in wires),
+            delivery_s_per_bit=sum(1 / wire.capacity_bps for wire in wires),
+        )
+
+    def _make_channels(self) -> list[Channel]:
+        channel = self.scenario.uplink.channel
+        snr = self._snr_of_unit_gain()
+        if isinstance(channel, ConstantChannel):
+            gains = self._each("uplink.channel.gain", channel.gain)
+            return [Constant(value) for value in shannon_efficiency(gains * snr).tolist()]
+        assert self.trace is not None
+        offsets_s = self._each("uplink.channel.offset", channel.offset)
+        return replay_trace(self.trace, channel.at_end, offsets_s.tolist(), snr.tolist())
+
+    def _snr_of_unit_gain(self) -> NDArray[np.float64]:
+        power_w, noise_w = self.scenario.devices.transmit_power, self.scenario.uplink.noise_power
+        if power_w is None or noise_w is None:
+            return np.ones(self.scenario.devices.count)
+        return self._each("devices.transmit_power", power_w) / noise_w
+
+    def _each(self, purpose: str, value: PerDevice) -> NDArray[np.float64]:
+        return value.values(self.scenario.devices.count, lambda: self._streams(purpose))
+
+    def _stalled(self, server: Server, devices: list[Device]) -> StalledError:
+        waiting = [device.index for device in devices if not server.has_arrived(device)]
+        shown = ", ".join(map(str, waiting[:5])) + (", ..." if len(waiting) > 5 else "")
+        return StalledError(
+            f"{self.scenario.name}: round {server.round} can never end: the upload of device "
+            f"{shown} has no share of the band, or a channel that stays silent for ever; give "
+            "it a share, prune it whole, or say late: drop"
+        )
+
+
+def _topology(scenario: Scenario) -> Topology:
+    hops = [
+        Link(hop.capacity if hop.capacity is not None else float("inf"), hop.latency)
+        for hop in scenario.network.backhaul
+    ]
+    wireless = Link(latency_s=scenario.uplink.latency, wireless=True)
+    return Topology.star(scenario.devices.count, wireless, hops)
+
+
+def _read_trace(scenario: Scenario) -> Trace | None:
+    """Read the trace, and check that powers are given just where they mean something."""
+    channel = scenario.uplink.channel
+    if isinstance(channel, ConstantChannel):
+        return None
+    trace = read_trace(channel.trace)
+    if trace.kind is Kind.GAIN_DB:
+        for path, message in gains_need_powers(scenario):
+            raise ScenarioError(f"{scenario.name}: {'.'.join(map(str, path))}: {message}")
+    elif scenario.devices.transmit_power is not None or scenario.uplink.noise_power is not None:
+        raise ScenarioError(
+            f"{scenario.name}: devices.transmit_power and uplink.noise_power have no effect on "
+            f"a trace of {trace.kind} ({trace.name}): leave them out, or set them to null"
+        )
+    return trace
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Keep the cycle collector from walking all devices again and again.
+
+    A city of devices is millions of objects that live as long as the run, and the events
+    between them leave no cycles; walking them took half of the time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

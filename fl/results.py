@@ -1,0 +1,170 @@
+"""The run directory: the files a run leaves, and how they are opened again.
+
+Tables are written as the run goes, under a name of their own, and get their real name
+when they are whole. The manifest says what the directory is: ``running``, ``finished``
+or ``failed``.
+"""
+
+import json
+import platform
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fl.scenario import Scenario, write_scenario
+from fl.tables import DEVICES, EVENTS, ROUNDS
+from netsim.errors import InputError
+from netsim.traces import Trace
+
+TABLES = {"rounds": ROUNDS, "devices": DEVICES, "events": EVENTS}
+_FILES = ("manifest.json", "scenario.yaml", *(f"{name}.parquet" for name in TABLES))
+_LIBRARIES = ("straggler", "simpy", "numpy", "pyarrow")
+
+
+class RunDirectoryError(InputError):
+    """A directory that cannot take a run, or does not hold one."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The results of a run, as Arrow tables."""
+
+    rounds: pa.Table
+    """One row a round."""
+    devices: pa.Table
+    """One row a round and device."""
+    events: pa.Table
+    """One row a phase of a device in a round."""
+
+    @classmethod
+    def open(cls, directory: str | Path) -> "Run":
+        """Open a run directory.
+
+        Raises:
+            RunDirectoryError: It holds no finished tables.
+        """
+        folder = Path(directory)
+        try:
+            return cls(*(pq.read_table(folder / f"{name}.parquet") for name in TABLES))
+        except (OSError, pa.ArrowException) as error:
+            reason = str(error).splitlines()[0]
+            raise RunDirectoryError(f"{folder}: holds no results: {reason}") from None
+
+
+class InMemory:
+    """Keeps the tables of a run."""
+
+    def __init__(self) -> None:
+        self._batches: list[tuple[pa.Table, ...]] = []
+
+    def write(self, rounds: pa.Table, devices: pa.Table, events: pa.Table) -> None:
+        """Take the next rounds."""
+        self._batches.append((rounds, devices, events))
+
+    def run(self) -> Run:
+        """Return what was taken."""
+        return Run(*(pa.concat_tables(tables) for tables in zip(*self._batches, strict=True)))
+
+
+class RunDirectory:
+    """Writes the tables of a run to its directory."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writers = {
+            name: pq.ParquetWriter(
+                self._partial(name),
+                schema,
+                compression="zstd",
+                # Floats hardly repeat: looking for repetitions took longer than the rest.
+                use_dictionary=[f.name for f in schema if not pa.types.is_floating(f.type)],
+            )
+            for name, schema in TABLES.items()
+        }
+
+    def write(self, rounds: pa.Table, devices: pa.Table, events: pa.Table) -> None:
+        """Take the next rounds."""
+        for writer, table in zip(self._writers.values(), (rounds, devices, events), strict=True):
+            writer.write_table(table)
+
+    def close(self) -> None:
+        """Give the tables their names."""
+        for name, writer in self._writers.items():
+            writer.close()
+            self._partial(name).replace(self._folder / f"{name}.parquet")
+
+    def _partial(self, name: str) -> Path:
+        return self._folder / f".{name}.parquet.partial"
+
+
+@contextmanager
+def run_directory(folder: Path, scenario: Scenario, trace: Trace | None) -> Iterator[RunDirectory]:
+    """Make a run directory, and finish it with the block: ``finished``, or ``failed``.
+
+    Rounds that were over when the block failed are kept.
+
+    Raises:
+        RunDirectoryError: It holds a run already, or cannot be made.
+    """
+    held = [name for name in _FILES if (folder / name).exists()]
+    if held:
+        raise RunDirectoryError(
+            f"{folder}: already holds a run ({held[0]}); give another --out, or remove it"
+        )
+    began = time.monotonic()
+    manifest: dict[str, Any] = {
+        "status": "running",
+        "scenario": scenario.name,
+        "seed": scenario.seed,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "wall_seconds": None,
+        "versions": {name: version(name) for name in _LIBRARIES}
+        | {"python": platform.python_version()},
+        "sha256": {Path(trace.name).name: trace.sha256} if trace is not None else {},
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_atomically(folder / "scenario.yaml", write_scenario(scenario, folder))
+        _write_manifest(folder, manifest)
+        directory = RunDirectory(folder)
+    except OSError as error:
+        raise RunDirectoryError(f"{folder}: cannot hold a run: {error.strerror}") from None
+    try:
+        yield directory
+    except BaseException as error:
+        directory.close()
+        reason = str(error) or type(error).__name__
+        wall_seconds = time.monotonic() - began
+        manifest |= {"status": "failed", "reason": reason, "wall_seconds": wall_seconds}
+        _write_manifest(folder, manifest)
+        raise
+    directory.close()
+    manifest |= {"status": "finished", "wall_seconds": time.monotonic() - began}
+    _write_manifest(folder, manifest)
+
+
+def free_directory(parent: Path, name: str) -> Path:
+    """Return the first of ``name``, ``name-2``, ``name-3``... that does not exist."""
+    folder, number = parent / name, 1
+    while folder.exists():
+        number += 1
+        folder = parent / f"{name}-{number}"
+    return folder
+
+
+def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    _write_atomically(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)

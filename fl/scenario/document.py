@@ -1,0 +1,197 @@
+"""Scenario files as plain data, with the place where each value was written.
+
+A document is a tree of dicts, lists and scalars beside a map from the path of a key to
+its file and line, so that whatever is found wrong later can name its place.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from netsim.errors import InputError
+
+KeyPath = tuple[str | int, ...]
+
+#: Of each set, a block holds one: they say which kind of block it is.
+_KINDS = (
+    {"gain", "trace"},
+    {"uniform", "choice"},
+)
+#: Values that are paths, relative to the file in which they stand.
+_PATHS: set[KeyPath] = {("uplink", "channel", "trace")}
+_MOST_VALUES = 2_000_000
+
+
+class ScenarioError(InputError):
+    """A scenario that cannot be used; one line for each thing that is wrong."""
+
+
+@dataclass
+class Document:
+    """A tree of values, and where each was written."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+    places: dict[KeyPath, str] = field(default_factory=dict)
+    """``file:line`` of each key."""
+
+    def place(self, path: KeyPath) -> str:
+        """Return where *path*, or else something in it, or the block around it, was written."""
+        if path in self.places:
+            return self.places[path]
+        within = (place for key, place in self.places.items() if key[: len(path)] == path)
+        return next(within, None) or self.place(path[:-1])
+
+
+def read_document(path: Path) -> Document:
+    """Read a YAML file, and the files that it extends."""
+    return _read_chain(path, ())
+
+
+def overlay(base: Document, top: Document) -> Document:
+    """Return *base* with what *top* says laid over it, block by block.
+
+    A block of another kind than the base's (a channel with a ``trace`` over one with a
+    ``gain``) replaces it whole.
+    """
+    merged = Document(copy.deepcopy(base.data), dict(base.places))
+    _lay(merged.data, top.data, ())
+    # What stands in *top* is named there, even where the same key stood below.
+    merged.places.update(top.places)
+    return merged
+
+
+def assignments(settings: Sequence[str]) -> Document:
+    """Return the document that ``path.to.key=value`` settings of a command line spell out."""
+    document = Document(places={(): "--set"})
+    for setting in settings:
+        dotted, equals, text = setting.partition("=")
+        keys = dotted.strip().split(".")
+        if not equals or not all(keys):
+            raise ScenarioError(f"--set {setting}: must be path.to.key=value")
+        try:
+            value = _parser().load(text)
+        except YAMLError:
+            raise ScenarioError(f"--set {setting}: the value is not valid YAML") from None
+        here = _plain(value, (), "--set", {})
+        for key in reversed(keys):
+            here = {key: here}
+        one = Document(here, {tuple(keys): f"--set {setting}"})
+        _resolve_paths(one, Path())
+        document = overlay(document, one)
+    return document
+
+
+def from_mapping(data: Mapping[str, Any], name: str) -> Document:
+    """Return values given in Python as a document; *name* is how errors call it."""
+    document = Document(_plain(data, (), name, {}), {(): name})
+    _resolve_paths(document, Path())
+    return document
+
+
+def _read_chain(path: Path, below: tuple[Path, ...]) -> Document:
+    resolved = path.resolve()
+    if resolved in below:
+        chain = " -> ".join(step.name for step in (*below[below.index(resolved) :], resolved))
+        raise ScenarioError(f"{path}: extends itself: {chain}")
+    document = _read_file(path)
+    extends = document.data.pop("extends", None)
+    if extends is None:
+        return document
+    place = document.place(("extends",))
+    if not isinstance(extends, str):
+        raise ScenarioError(f"{place}: extends: must be the path of a scenario, got {extends!r}")
+    base = path.parent / extends
+    if not base.is_file():
+        raise ScenarioError(f"{place}: extends: there is no file {base}")
+    return overlay(_read_chain(base, (*below, resolved)), document)
+
+
+def _read_file(path: Path) -> Document:
+    try:
+        loaded = _parser().load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ScenarioError(f"{path}: there is no such scenario file") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{path}: is not a text file in UTF-8") from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f":{mark.line + 1}" if mark is not None else ""
+        raise ScenarioError(f"{path}{line}: is not valid YAML: {error.problem}") from None
+    except (YAMLError, ValueError, RecursionError) as error:
+        reason = str(error).splitlines()[0] if str(error) else "nested too deeply"
+        raise ScenarioError(f"{path}: is not valid YAML: {reason}") from None
+    if not isinstance(loaded, CommentedMap):
+        raise ScenarioError(f"{path}: must be a mapping of keys to values")
+    places: dict[KeyPath, str] = {(): str(path)}
+    document = Document(_plain(loaded, (), str(path), places), places)
+    _resolve_paths(document, path.parent)
+    return document
+
+
+def _parser() -> YAML:
+    # The round-trip loader runs no code, knows the lines, and refuses a key given twice.
+    return YAML(typ="rt", pure=True)
+
+
+def _plain(value: object, path: KeyPath, name: str, places: dict[KeyPath, str]) -> Any:  # noqa: ANN401
+    """Return *value* as built-in types, and note the line of each key in *places*."""
+    if len(path) > 20 or len(places) > _MOST_VALUES:
+        raise ScenarioError(f"{name}: is nested too deeply, or has too many values")
+    if isinstance(value, Mapping):
+        plain: dict[str, Any] = {}
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise ScenarioError(f"{name}: a key must be text, got {key!r}")
+            places[*path, key] = _line(value, key, name)
+            plain[key] = _plain(item, (*path, key), name, places)
+        return plain
+    if isinstance(value, list | tuple):
+        items = []
+        for index, item in enumerate(value):
+            places[*path, index] = _line(value, index, name)
+            items.append(_plain(item, (*path, index), name, places))
+        return items
+    if value is None or isinstance(value, bool):
+        return value
+    for kind in (int, float, str):
+        if isinstance(value, kind):
+            # Quantities keep how they were written; what ruamel wraps becomes plain.
+            return value if type(value).__module__.startswith("fl.") else kind(value)
+    raise ScenarioError(f"{name}: {'.'.join(map(str, path))}: cannot be {value!r}")
+
+
+def _line(block: object, key: str | int, name: str) -> str:
+    """Return ``file:line`` of a key or item, as far as the parser has noted it."""
+    if isinstance(block, CommentedMap | CommentedSeq) and key in (block.lc.data or {}):
+        return f"{name}:{block.lc.data[key][0] + 1}"
+    return name
+
+
+def _lay(base: dict[str, Any], top: Mapping[str, Any], path: KeyPath) -> None:
+    for key, value in top.items():
+        below = base.get(key)
+        if isinstance(value, dict) and isinstance(below, dict) and _same_kind(below, value):
+            _lay(below, value, (*path, key))
+        else:
+            base[key] = copy.deepcopy(value)
+
+
+def _same_kind(below: Mapping[str, Any], top: Mapping[str, Any]) -> bool:
+    return all(not kinds & top.keys() or kinds & below.keys() <= top.keys() for kinds in _KINDS)
+
+
+def _resolve_paths(document: Document, folder: Path) -> None:
+    for path in _PATHS:
+        here: Any = document.data
+        for key in path[:-1]:
+            here = here.get(key) if isinstance(here, dict) else None
+        if isinstance(here, dict) and isinstance(here.get(path[-1]), str):
+            here[path[-1]] = str(folder / here[path[-1]])

@@ -1,0 +1,197 @@
+"""The values a scenario holds: quantities with their unit, one or one a device."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from netsim.units import DATA_RATE, FREQUENCY, GAIN, POWER, TIME, Dimension
+
+
+class Quantity(float):
+    """A number in SI units that remembers how it was written."""
+
+    text: str
+
+    def __new__(cls, value: float, text: str) -> Self:
+        """Return *value*, written as *text*."""
+        quantity = super().__new__(cls, value)
+        quantity.text = text
+        return quantity
+
+
+class _Reader(ABC):
+    """How pydantic reads, writes and describes a type of value."""
+
+    @abstractmethod
+    def read(self, value: object) -> object: ...
+
+    @abstractmethod
+    def write(self, value: Any) -> object: ...  # noqa: ANN401 -- what `read` returned
+
+    @property
+    @abstractmethod
+    def schema(self) -> dict[str, Any]: ...
+
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
+        del source, handler
+        return core_schema.no_info_plain_validator_function(
+            self.read, serialization=core_schema.plain_serializer_function_ser_schema(self.write)
+        )
+
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, Any]:
+        del schema, handler
+        return self.schema
+
+
+@dataclass(frozen=True)
+class Rule(_Reader):
+    """What a value must be: with a unit or a plain number, and above what."""
+
+    dimension: Dimension | None = None
+    above: float | None = None
+    at_least: float | None = None
+
+    def read(self, value: object) -> Quantity:
+        """Return the number that *value* stands for, or say what is wrong with it."""
+        if isinstance(value, Quantity):
+            return value
+        if self.dimension is None:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise _wrong("must be a number")
+            number = Quantity(float(value), repr(value))
+        elif isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise _wrong(f"must be {self.dimension.name}, like {self.dimension.example}")
+        else:
+            try:
+                number = Quantity(self.dimension.parse(str(value)), str(value).strip())
+            except ValueError as error:
+                raise _wrong(str(error)) from None
+        if not np.isfinite(number):
+            raise _wrong("must be a finite number")
+        if self.above is not None and not number > self.above:
+            raise _wrong(f"must be > {self.above:g}")
+        if self.at_least is not None and not number >= self.at_least:
+            raise _wrong(f"must be >= {self.at_least:g}")
+        return number
+
+    def write(self, value: Quantity) -> object:
+        """Return it as it stands in a scenario: a plain number, or text with the unit."""
+        if self.dimension is not None:
+            return value.text
+        return int(value) if value.is_integer() else float(value)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of such a value."""
+        if self.dimension is None:
+            bounds = {"exclusiveMinimum": self.above, "minimum": self.at_least}
+            return {"type": "number", **{k: v for k, v in bounds.items() if v is not None}}
+        units = "|".join([*self.dimension.linear, *self.dimension.logarithmic])
+        return {
+            "type": "string",
+            "pattern": rf"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*({units})\s*$",
+            "examples": [self.dimension.example],
+        }
+
+
+@dataclass(frozen=True)
+class PerDevice:
+    """A value for each device: one for all, a list, or drawn from a named stream."""
+
+    law: str
+    numbers: tuple[Quantity, ...]
+
+    def values(self, count: int, draw: Callable[[], np.random.Generator]) -> NDArray[np.float64]:
+        """Return the values of *count* devices.
+
+        Args:
+            count: How many devices.
+            draw: Gives the stream to draw from; asked only where something is drawn.
+        """
+        numbers = np.array(self.numbers, dtype=np.float64)
+        if self.law == "uniform":
+            return draw().uniform(numbers[0], numbers[1], count)
+        if self.law == "choice":
+            return numbers[draw().integers(len(numbers), size=count)]
+        return np.broadcast_to(numbers, count) if self.law == "all" else numbers
+
+
+@dataclass(frozen=True)
+class Each(_Reader):
+    """The rule that a value of each device obeys."""
+
+    rule: Rule
+
+    def read(self, value: object) -> PerDevice:
+        """Return the values that *value* stands for, or say what is wrong with it."""
+        if isinstance(value, PerDevice):
+            return value
+        if isinstance(value, dict):
+            return self._read_law(value)
+        if isinstance(value, list):
+            return PerDevice("each", self._read_list(value, "device"))
+        return PerDevice("all", (self.rule.read(value),))
+
+    def write(self, value: PerDevice) -> object:
+        """Return it as it stands in a scenario."""
+        texts = [self.rule.write(number) for number in value.numbers]
+        if value.law == "all":
+            return texts[0]
+        return texts if value.law == "each" else {value.law: texts}
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of such values."""
+        many = {"type": "array", "items": self.rule.schema, "minItems": 1}
+        laws = [
+            {"type": "object", "properties": {law: many}, "required": [law]}
+            for law in ("uniform", "choice")
+        ]
+        return {"anyOf": [self.rule.schema, many, *laws]}
+
+    def _read_law(self, value: dict[str, object]) -> PerDevice:
+        law, numbers = next(iter(value.items()), ("", None))
+        if len(value) != 1 or law not in ("uniform", "choice") or not isinstance(numbers, list):
+            raise _wrong(
+                "must be one value, a list with one value a device, {uniform: [low, high]} "
+                "or {choice: [a, b, ...]}"
+            )
+        read = self._read_list(numbers, "value")
+        if law == "uniform" and (len(read) != 2 or read[0] > read[1]):
+            raise _wrong("uniform must be [low, high]")
+        return PerDevice(law, read)
+
+    def _read_list(self, values: Sequence[object], what: str) -> tuple[Quantity, ...]:
+        if not values:
+            raise _wrong("must not be an empty list")
+        read = []
+        for index, value in enumerate(values):
+            try:
+                read.append(self.rule.read(value))
+            except PydanticCustomError as error:
+                raise _wrong(f"{what} {index} {error.message()}, got {value!r}") from None
+        return tuple(read)
+
+
+def _wrong(message: str) -> PydanticCustomError:
+    # Braces would be taken for a template by pydantic.
+    return PydanticCustomError("value", "{message}", {"message": message})
+
+
+Duration = Annotated[Quantity, Rule(TIME, at_least=0)]
+PositiveDuration = Annotated[Quantity, Rule(TIME, above=0)]
+Bandwidth = Annotated[Quantity, Rule(FREQUENCY, above=0)]
+Power = Annotated[Quantity, Rule(POWER, above=0)]
+DataRate = Annotated[Quantity, Rule(DATA_RATE, above=0)]
+
+DurationEach = Annotated[PerDevice, Each(Rule(TIME, at_least=0))]
+FrequencyEach = Annotated[PerDevice, Each(Rule(FREQUENCY, above=0))]
+PowerEach = Annotated[PerDevice, Each(Rule(POWER, at_least=0))]
+GainEach = Annotated[PerDevice, Each(Rule(GAIN))]
+CountEach = Annotated[PerDevice, Each(Rule(above=0))]
+CostEach = Annotated[PerDevice, Each(Rule(at_least=0))]

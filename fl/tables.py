@@ -1,0 +1,227 @@
+"""From what came of each round to the three tables of a run.
+
+Rounds are collected and turned into Arrow tables many at a time: at ten devices a round,
+one by one would cost more than simulating them; at a hundred thousand, keeping them all
+would not fit. The tables go to a sink as they come, so memory stays bounded.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fl.allocation import Status
+from fl.models import SAME, Cost
+from fl.round import PHASES, WAIT, Outcome
+from netsim.channel import snr_of_efficiency
+from netsim.timeline import Timeline, clock_times
+from netsim.units import ratios_to_db
+
+ROUNDS = pa.schema(
+    [
+        ("round", pa.int32()),
+        ("start_s", pa.float64()),
+        ("end_s", pa.float64()),
+        ("latency_s", pa.float64()),
+        ("straggler", pa.int32()),
+        ("deadline_s", pa.float64()),
+        ("deadline_missed", pa.bool_()),
+        ("arrived", pa.int32()),
+        ("uplink_bits", pa.int64()),
+        ("mean_pruning_ratio", pa.float64()),
+        ("train_loss", pa.float64()),
+        ("test_loss", pa.float64()),
+        ("test_accuracy", pa.float64()),
+    ]
+)
+DEVICES = pa.schema(
+    [
+        ("round", pa.int32()),
+        ("device", pa.int32()),
+        ("bandwidth_fraction", pa.float64()),
+        ("pruning_ratio", pa.float64()),
+        ("snr_db", pa.float64()),
+        ("status", pa.dictionary(pa.int8(), pa.string())),
+        ("predicted_latency_s", pa.float64()),
+        ("latency_s", pa.float64()),
+        ("broadcast_s", pa.float64()),
+        ("personal_s", pa.float64()),
+        ("warmup_s", pa.float64()),
+        ("prune_s", pa.float64()),
+        ("global_s", pa.float64()),
+        ("upload_s", pa.float64()),
+        ("backhaul_s", pa.float64()),
+        ("wait_s", pa.float64()),
+        ("upload_bits", pa.int64()),
+        ("arrived", pa.bool_()),
+        ("test_accuracy", pa.float64()),
+    ]
+)
+EVENTS = pa.schema(
+    [
+        ("round", pa.int32()),
+        ("device", pa.int32()),
+        ("phase", pa.dictionary(pa.int8(), pa.string())),
+        ("start_s", pa.float64()),
+        ("end_s", pa.float64()),
+    ]
+)
+_STATUSES = tuple(status.name.lower() for status in Status)
+_ROWS_AT_ONCE = 1 << 17
+
+
+class Sink(Protocol):
+    """Where the tables go, batch by batch."""
+
+    def write(self, rounds: pa.Table, devices: pa.Table, events: pa.Table) -> None:
+        """Take the next rounds."""
+
+
+class Collector:
+    """Collects the rounds of a run and hands them on as tables."""
+
+    def __init__(
+        self,
+        sink: Sink,
+        timeline: Timeline,
+        cost: Cost,
+        bandwidth_hz: float,
+        deadline_s: float | None,
+    ) -> None:
+        self._sink = sink
+        self._timeline = timeline
+        self._cost = cost
+        self._bandwidth_hz = bandwidth_hz
+        self._deadline_s = deadline_s
+        self._outcomes: list[Outcome] = []
+
+    def append(self, outcome: Outcome) -> None:
+        """Take what came of one round."""
+        self._outcomes.append(outcome)
+        if len(self._outcomes) * len(outcome.sent_bits) >= _ROWS_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand on the rounds collected so far."""
+        chains = self._timeline.take()
+        if not self._outcomes:
+            return
+        batch = _Batch(self._outcomes, chains, self._cost)
+        self._sink.write(
+            batch.rounds(self._deadline_s), batch.devices(self._bandwidth_hz), batch.events()
+        )
+        self._outcomes = []
+
+
+class _Batch:
+    """Some consecutive rounds as arrays; [R, K] is rounds by devices."""
+
+    def __init__(self, outcomes: Sequence[Outcome], chains: NDArray[np.void], cost: Cost) -> None:
+        self._cost = cost
+        self._round = np.array([o.round for o in outcomes], dtype=np.int32)
+        self._start_s = np.array([o.start_s for o in outcomes])
+        self._end_s = np.array([o.end_s for o in outcomes])
+        self._round_latency_s = np.array([o.latency_s for o in outcomes])
+        self._latency_s = np.array([o.device_latency_s for o in outcomes])  # [R, K]
+        self._sent_bits = np.array([o.sent_bits for o in outcomes]).astype(np.int64)  # [R, K]
+        self._shares = np.array([o.decision.shares for o in outcomes])  # [R, K]
+        self._status = np.array([o.decision.status for o in outcomes])  # [R, K]
+        self._kept = np.array([o.decision.kept for o in outcomes])  # [R, K]
+        self._pruning_ratio = (cost.global_weights - self._kept) / cost.global_weights
+        self._whole_band_bps = np.array([o.decision.whole_band_bps for o in outcomes])  # [R, K]
+        self._arrived = np.ones(self._kept.shape, dtype=bool)
+        for row, outcome in enumerate(outcomes):
+            self._arrived[row, outcome.cut] = False
+        # Chains stand in the order in which they ended, and may go on past the last round.
+        chains = chains[chains["round"] <= self._round[-1]]
+        order = np.lexsort((chains["device"], chains["round"]))
+        self._chains = chains[order]
+        self._chains["seconds"][:, WAIT] = self._wait_s().ravel()
+
+    def rounds(self, deadline_s: float | None) -> pa.Table:
+        columns: dict[str, object] = {
+            "round": self._round,
+            "start_s": self._start_s,
+            "end_s": self._end_s,
+            "latency_s": self._round_latency_s,
+            "straggler": self._stragglers(),
+            "arrived": self._arrived.sum(axis=1),
+            "uplink_bits": self._sent_bits.sum(axis=1),
+            "mean_pruning_ratio": self._pruning_ratio.mean(axis=1),
+        }
+        if deadline_s is not None:
+            over = self._latency_s > deadline_s * (1 + SAME)
+            columns["deadline_s"] = np.full(len(self._round), deadline_s)
+            columns["deadline_missed"] = (over | ~self._arrived).any(axis=1)
+        return _table(columns, ROUNDS, len(self._round))
+
+    def devices(self, bandwidth_hz: float) -> pa.Table:
+        num_rounds, num_devices = self._kept.shape
+        snr = snr_of_efficiency(self._whole_band_bps / bandwidth_hz)
+        predicted_s = self._cost.latency_s(self._kept, self._shares * self._whole_band_bps)
+        columns: dict[str, object] = {
+            "round": np.repeat(self._round, num_devices),
+            "device": np.tile(np.arange(num_devices, dtype=np.int32), num_rounds),
+            "bandwidth_fraction": self._shares,
+            "pruning_ratio": self._pruning_ratio,
+            "snr_db": ratios_to_db(snr),
+            "status": _dictionary(self._status.ravel(), _STATUSES),
+            "predicted_latency_s": predicted_s,
+            "latency_s": pa.array(self._latency_s.ravel(), mask=~self._arrived.ravel()),
+            "upload_bits": self._sent_bits,
+            "arrived": self._arrived,
+        }
+        for phase, seconds in zip(PHASES, self._chains["seconds"].T, strict=True):
+            columns[f"{phase}_s"] = np.ascontiguousarray(seconds)
+        return _table(columns, DEVICES, self._arrived.size)
+
+    def events(self) -> pa.Table:
+        """Return the phases that took time, each with its begin and end."""
+        times_s = clock_times(self._chains)
+        chain, phase = np.nonzero(self._chains["seconds"] > 0)
+        end_s = times_s[chain, phase + 1]
+        # Who waits, waits for the end of the round, to the last digit.
+        waits = phase == WAIT
+        end_s[waits] = self._end_s[self._chains["round"][chain[waits]] - self._round[0]]
+        columns: dict[str, object] = {
+            "round": self._chains["round"][chain],
+            "device": self._chains["device"][chain],
+            "phase": _dictionary(phase.astype(np.int8), PHASES),
+            "start_s": times_s[chain, phase],
+            "end_s": end_s,
+        }
+        return _table(columns, EVENTS, len(chain))
+
+    def _stragglers(self) -> NDArray[np.int64]:
+        """Return who arrived last; of those cut, who was furthest from the end of its upload."""
+        sent = self._sent_bits / np.maximum(self._cost.upload_bits(self._kept), 1)
+        last = self._latency_s.argmax(axis=1)
+        furthest = np.where(self._arrived, np.inf, sent).argmin(axis=1)
+        stragglers: NDArray[np.int64] = np.where(self._arrived.all(axis=1), last, furthest)
+        return stragglers
+
+    def _wait_s(self) -> NDArray[np.float64]:
+        """Return how long each device was idle at the end of each round."""
+        idle: NDArray[np.float64] = self._round_latency_s[:, None] - self._latency_s
+        # Who came last did not wait; sums rounded differently may seem to say it did.
+        idle[idle <= SAME * self._round_latency_s[:, None]] = 0.0
+        return idle
+
+
+def _dictionary(codes: NDArray[np.int8], names: Sequence[str]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), pa.array(names))
+
+
+def _table(columns: dict[str, object], schema: pa.Schema, size: int) -> pa.Table:
+    """Return *columns* as a table, in the order of the schema; what is not there is null."""
+    arrays = []
+    for field in schema:
+        column = columns.get(field.name)
+        if column is None:
+            arrays.append(pa.nulls(size, field.type))
+            continue
+        flat = column.ravel() if isinstance(column, np.ndarray) else column
+        arrays.append(pa.array(flat).cast(field.type))
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -1,0 +1,188 @@
+"""A channel replayed from a trace, exactly: no time step is chosen anywhere.
+
+The efficiency is constant within a segment of the trace, so what the channel has carried
+by a time is a piecewise linear function of it. Its values at the segment ends are summed
+up once; carrying so many bits is then a search in that table, however many segments, or
+repetitions of the whole trace, it takes.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.channel.channel import Channel
+from netsim.channel.constant import Constant
+from netsim.errors import TraceError
+
+
+class AtEnd(StrEnum):
+    """What follows the end of a trace."""
+
+    REPEAT = "repeat"
+    HOLD = "hold"
+    ERROR = "error"
+
+
+class Segments:
+    """The stretches of one trace, each with its spectral efficiency.
+
+    Many channels may replay the same segments, at different offsets; nothing is copied.
+    """
+
+    __slots__ = ("carried", "efficiency", "peak", "span_s", "starts_s", "total", "trough")
+
+    def __init__(
+        self, starts_s: NDArray[np.float64], efficiency: NDArray[np.float64], span_s: float
+    ) -> None:
+        """Lay out the segments.
+
+        Args:
+            starts_s: When each segment begins, from 0 and increasing.
+            efficiency: The efficiency within each, in bit/s/Hz.
+            span_s: When the last one ends.
+        """
+        lengths = np.diff(starts_s, append=span_s)
+        if starts_s[0] != 0 or not (lengths > 0).all():
+            raise ValueError("starts_s must begin at 0 and increase, up to span_s")
+        carried = np.concatenate(([0.0], np.cumsum(efficiency * lengths)))
+        # Views that give Python floats: faster to search and to compute with than arrays.
+        self.starts_s = np.ascontiguousarray(starts_s).data
+        self.efficiency = np.ascontiguousarray(efficiency).data
+        self.carried = carried.data
+        """Bits per hertz carried up to the start of each segment, and to the end."""
+        self.span_s = span_s
+        self.total = float(carried[-1])
+        self.peak = float(efficiency.max())
+        self.trough = float(efficiency.min())
+
+    def index(self, position: float) -> int:
+        """Return which segment *position* lies in; the last one goes on beyond the end."""
+        return bisect_right(self.starts_s, position) - 1
+
+    def carried_by(self, position: float) -> float:
+        """Return the bits per hertz carried from the start up to *position*."""
+        index = self.index(position)
+        into = position - self.starts_s[index]
+        return self.carried[index] + into * self.efficiency[index]
+
+    def reached_at(self, target: float) -> float:
+        """Return the earliest position by which *target* > 0 bits per hertz are carried."""
+        # The table rises to its first entry that holds the target, so the segment before
+        # that entry has a rate above zero: a deep fade is never divided by.
+        index = bisect_left(self.carried, target) - 1
+        return self.starts_s[index] + (target - self.carried[index]) / self.efficiency[index]
+
+
+def replay(
+    segments: Segments, at_end: AtEnd, offset_s: float = 0.0, who: str = "the trace"
+) -> Channel:
+    """Return the channel that replays *segments*; one that does not move is a `Constant`."""
+    if at_end is not AtEnd.ERROR and segments.trough == segments.peak:
+        return Constant(segments.peak)
+    return Replayed(segments, at_end, offset_s, who)
+
+
+class Replayed(Channel):
+    """One device's trace on absolute simulated time."""
+
+    __slots__ = ("_at_end", "_offset_s", "_segments", "_who")
+
+    def __init__(
+        self, segments: Segments, at_end: AtEnd, offset_s: float = 0.0, who: str = "the trace"
+    ) -> None:
+        """Replay *segments*.
+
+        Args:
+            segments: What the channel did.
+            at_end: What follows their end.
+            offset_s: Where in them the simulation begins.
+            who: How an error calls this trace.
+        """
+        if not offset_s >= 0:
+            raise ValueError(f"offset_s must be >= 0, got {offset_s}")
+        self._segments = segments
+        self._at_end = at_end
+        self._offset_s = offset_s
+        self._who = who
+
+    @property
+    def peak(self) -> float:
+        """The highest efficiency of the trace, in bit/s/Hz."""
+        return self._segments.peak
+
+    @property
+    def is_constant(self) -> bool:
+        """Never: `replay` gives a `Constant` for a trace that does not move."""
+        return False
+
+    def efficiency(self, at_s: float) -> float:
+        """Return the efficiency at time *at_s*, in bit/s/Hz."""
+        _, position = self._locate(at_s)
+        return self._segments.efficiency[self._segments.index(position)]
+
+    def carried(self, from_s: float, to_s: float) -> float:
+        """Return the bits per hertz carried between two times."""
+        first, begin = self._locate(from_s)
+        last, end = self._locate(to_s)
+        whole = (last - first) * self._segments.total
+        return whole + self._segments.carried_by(end) - self._segments.carried_by(begin)
+
+    def seconds_to_carry(self, from_s: float, bits_per_hz: float) -> float:
+        """Return how long *bits_per_hz* take from *from_s* on; ``inf`` if they never pass."""
+        if bits_per_hz == 0:
+            return 0.0
+        segments = self._segments
+        _, begin = self._locate(from_s)
+        index = segments.index(begin)
+        rate = segments.efficiency[index]
+        # Within one segment nothing is looked up, and nothing lost to rounding.
+        if bits_per_hz <= rate * (self._end_s(index) - begin):
+            return bits_per_hz / rate
+        target = segments.carried_by(begin) + bits_per_hz
+        if target <= segments.total:
+            # Never negative: less than the table resolves may be carried by *begin* already.
+            return max(segments.reached_at(target) - begin, 0.0)
+        return self._seconds_past_end(from_s, begin, target)
+
+    def _end_s(self, index: int) -> float:
+        """Return where segment *index* ends."""
+        if index + 1 < len(self._segments.starts_s):
+            return self._segments.starts_s[index + 1]
+        return math.inf if self._at_end is AtEnd.HOLD else self._segments.span_s
+
+    def _seconds_past_end(self, from_s: float, begin: float, target: float) -> float:
+        segments = self._segments
+        left_s = segments.span_s - begin
+        if self._at_end is AtEnd.ERROR:
+            raise self._too_short(from_s + left_s)
+        if self._at_end is AtEnd.HOLD:
+            rate = segments.efficiency[-1]
+            return left_s + (target - segments.total) / rate if rate else math.inf
+        if segments.total == 0:
+            return math.inf
+        periods, target = divmod(target, segments.total)
+        if target == 0:  # reached at the end of a period, or before it if that is silent
+            periods, target = periods - 1, segments.total
+        return periods * segments.span_s + segments.reached_at(target) - begin
+
+    def _locate(self, at_s: float) -> tuple[float, float]:
+        """Return how often the trace has been played, and where in it *at_s* lies."""
+        position = at_s + self._offset_s
+        span_s = self._segments.span_s
+        if position < span_s or self._at_end is AtEnd.HOLD:
+            return 0.0, position
+        if self._at_end is AtEnd.REPEAT:
+            return divmod(position, span_s)
+        # The clock may round the end of an upload to just beyond the end of the trace.
+        if position > span_s * (1 + 1e-12):
+            raise self._too_short(span_s - self._offset_s)
+        return 0.0, span_s
+
+    def _too_short(self, at_s: float) -> TraceError:
+        return TraceError(
+            f"{self._who} ends at {at_s:g} s of simulated time, and the simulation goes on; "
+            "give a longer trace, or say at_end: repeat or hold"
+        )

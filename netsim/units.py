@@ -1,0 +1,114 @@
+"""Decibels, prefixes and bits: the one place where units are converted.
+
+Everything inside the packages is SI and linear (seconds, hertz, watts, bits). A
+quantity is text, a number and its unit, only at the edge: in a scenario or a table.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NUMBER_AND_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+
+
+def db_to_linear(db: float) -> float:
+    """Return the power ratio of *db* decibels.
+
+    >>> db_to_linear(30.0)
+    1000.0
+    """
+    return float(10.0 ** (db / 10.0))
+
+
+def dbm_to_watts(dbm: float) -> float:
+    """Return the power, in watts, of *dbm* decibels over a milliwatt.
+
+    >>> dbm_to_watts(30.0)
+    1.0
+    """
+    return db_to_linear(dbm - 30.0)
+
+
+def gains_to_linear(db: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the power ratios of an array of decibels; -inf dB is no power at all."""
+    return np.power(10.0, db / 10.0)
+
+
+def ratios_to_db(linear: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the decibels of an array of power ratios; nothing at all is -inf dB."""
+    with np.errstate(divide="ignore"):
+        return 10.0 * np.log10(linear)
+
+
+@dataclass(frozen=True, eq=False)
+class Dimension:
+    """What a quantity measures, and the units it may be written in.
+
+    Linear units hold their factor to SI as decimal text, so that ``100 us`` becomes
+    exactly the double a person would write as 0.0001. Logarithmic units say how many
+    decibels zero of theirs is from SI: 0 dBm is -30 dB from a watt.
+    """
+
+    name: str
+    linear: Mapping[str, str]
+    logarithmic: Mapping[str, float]
+    example: str
+
+    @property
+    def units(self) -> str:
+        """The accepted units, for a message."""
+        return ", ".join([*self.linear, *self.logarithmic])
+
+    def parse(self, text: str) -> float:
+        """Return the SI value of a number with its unit.
+
+        >>> TIME.parse("25 ms")
+        0.025
+        >>> POWER.parse("-110 dBm")
+        1e-14
+
+        Raises:
+            ValueError: *text* is not a finite number followed by one of the units.
+        """
+        match = _NUMBER_AND_UNIT.fullmatch(text)
+        if match is None:
+            raise ValueError(f"must be a number with its unit, like {self.example}")
+        number, unit = match.groups()
+        if unit in self.linear:
+            value = float(Decimal(number) * Decimal(self.linear[unit]))
+        elif unit in self.logarithmic:
+            try:
+                value = db_to_linear(float(number) + self.logarithmic[unit])
+            except OverflowError:
+                value = math.inf
+        elif not unit:
+            raise ValueError(f"must carry its unit ({self.units}), like {self.example}")
+        else:
+            raise ValueError(f"is not {self.name}: '{unit}' is not one of {self.units}")
+        if not math.isfinite(value):
+            raise ValueError("is too large a number")
+        return value
+
+
+TIME = Dimension(
+    "a time",
+    {"s": "1", "ms": "1e-3", "us": "1e-6", "µs": "1e-6", "ns": "1e-9", "min": "60", "h": "3600"},
+    {},
+    "25 ms",
+)
+FREQUENCY = Dimension(
+    "a frequency", {"Hz": "1", "kHz": "1e3", "MHz": "1e6", "GHz": "1e9"}, {}, "20 MHz"
+)
+POWER = Dimension("a power", {"W": "1", "mW": "1e-3"}, {"dBm": -30.0, "dBW": 0.0}, "28 dBm")
+GAIN = Dimension("a gain", {}, {"dB": 0.0}, "-100 dB")
+DATA_RATE = Dimension(
+    "a data rate",
+    {"bit/s": "1", "kbit/s": "1e3", "Mbit/s": "1e6", "Gbit/s": "1e9"},
+    {},
+    "10 Gbit/s",
+)

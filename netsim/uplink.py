@@ -1,0 +1,263 @@
+"""Bits over a share of the band to seconds: the OFDMA uplink of one base station.
+
+A device that holds a share of the band sends at
+
+    rate = share x bandwidth x spectral efficiency of its channel at that time,
+
+Eq. (9) of Liu et al. An upload ends when the integral of its rate reaches its bits. That
+time is found by inverting the integral (`Channel.seconds_to_carry`), not by stepping
+through time, so it is exact.
+
+What becomes of a share when its device has finished is the difference between the two
+uplinks here: with `HeldUplink` it lies idle until the next round, with
+`RedistributedUplink` the devices still sending divide it.
+"""
+
+import heapq
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simpy import Environment, Event
+from simpy.events import Timeout
+
+from netsim.channel import Channel
+
+
+class Uplink(ABC):
+    """The band of a base station, divided among its devices."""
+
+    def __init__(self, env: Environment, bandwidth_hz: float, channels: Sequence[Channel]) -> None:
+        """Open the band, with no share given to anybody yet.
+
+        Args:
+            env: The clock.
+            bandwidth_hz: The width of the whole band, over all spatial layers.
+            channels: The channel of each device, by its number.
+        """
+        if not 0 < bandwidth_hz < math.inf:
+            raise ValueError(f"bandwidth_hz must be > 0, got {bandwidth_hz}")
+        self._env = env
+        self._bandwidth_hz = bandwidth_hz
+        self._channels = channels
+        self._shares: Sequence[float] = [0.0] * len(channels)
+
+    def allot(self, shares: Sequence[float]) -> None:
+        """Give each device its share of the band; nobody may be sending.
+
+        Args:
+            shares: Fractions of the band, which sum to at most 1 but for rounding.
+        """
+        if len(shares) != len(self._channels):
+            raise ValueError(f"shares must be {len(self._channels)}, got {len(shares)}")
+        if not (min(shares) >= 0 and math.fsum(shares) <= 1 + 1e-9):
+            raise ValueError("shares must be >= 0 and sum to at most 1")
+        self._shares = shares
+
+    @abstractmethod
+    def send(self, device: int, bits: float) -> Event:
+        """Return the event of *bits* having left *device*; its value is the seconds taken.
+
+        An upload that can never finish (no share, or a channel that stays silent) is an
+        event that never comes.
+        """
+
+    @abstractmethod
+    def cut(self, device: int) -> float:
+        """Stop the upload of *device* and return the bits it has sent."""
+
+
+class HeldUplink(Uplink):
+    """Every device keeps its share until the round is over, as in the paper.
+
+    Nothing that others do changes the rate of a device, so the end of an upload is known
+    at its beginning.
+    """
+
+    def __init__(self, env: Environment, bandwidth_hz: float, channels: Sequence[Channel]) -> None:
+        super().__init__(env, bandwidth_hz, channels)
+        self._began_at_s = [0.0] * len(channels)
+
+    def send(self, device: int, bits: float) -> Event:
+        """Return the event of *bits* having left *device*; its value is the seconds taken."""
+        env = self._env
+        now = self._began_at_s[device] = env.now
+        width_hz = self._shares[device] * self._bandwidth_hz
+        if bits == 0:
+            seconds = 0.0
+        elif width_hz == 0:
+            seconds = math.inf
+        else:
+            seconds = self._channels[device].seconds_to_carry(now, bits / width_hz)
+        return Timeout(env, seconds, seconds) if seconds < math.inf else Event(env)
+
+    def cut(self, device: int) -> float:
+        """Stop the upload of *device* and return the bits it has sent."""
+        width_hz = self._shares[device] * self._bandwidth_hz
+        carried = self._channels[device].carried(self._began_at_s[device], self._env.now)
+        return width_hz * carried
+
+
+def _grains(share: float) -> int:
+    """Return *share* in whole parts of the band: what is added and taken away leaves no dust."""
+    return round(share * 2**60)
+
+
+@dataclass(slots=True)
+class _Upload:
+    """An upload under way; `left` is what it still has to carry, in bits per own hertz."""
+
+    device: int
+    done: Event
+    began_at_s: float
+    bits: float
+    left: float
+    stretch: int  # the first stretch that `left` does not account for
+    settled_at: float  # the virtual time up to which it does
+
+
+class RedistributedUplink(Uplink):
+    r"""When a device has finished, those still sending divide its share in proportion.
+
+    While the senders S have the shares :math:`b_i`, and the finished devices had
+    :math:`\varphi` together, everyone in S sends with m times its own share,
+
+    .. math:: m = 1 + \varphi / \sum_{i \in S} b_i,
+
+    so the senders use no more than what senders and finished were given. A device that is
+    still computing keeps its share untouched until it sends; that of a device that was cut
+    lies idle.
+
+    The multiplier m is common to all, and constant between two changes (a *stretch*).
+    Virtual time is its integral. No upload can finish before the virtual time at which its
+    channel's peak would have carried the rest of it; so at each change only those whose
+    bound comes before the best finish found are asked for theirs. On constant channels
+    the bound is the finish, and a change costs the logarithm of the senders, not their
+    number.
+    """
+
+    def __init__(self, env: Environment, bandwidth_hz: float, channels: Sequence[Channel]) -> None:
+        super().__init__(env, bandwidth_hz, channels)
+        self._uploads: dict[int, _Upload] = {}
+        self._begin_round()
+
+    def allot(self, shares: Sequence[float]) -> None:
+        """Give each device its share of the band; nobody may be sending."""
+        if self._uploads:
+            raise RuntimeError(f"devices still sending: {sorted(self._uploads)}")
+        super().allot(shares)
+        self._begin_round()
+
+    def send(self, device: int, bits: float) -> Event:
+        """Return the event of *bits* having left *device*; its value is the seconds taken."""
+        share = self._shares[device]
+        done = Event(self._env)
+        self._close_stretch()
+        if bits == 0:
+            self._freed += _grains(share)
+            done.succeed(0.0)
+        elif share > 0:
+            left = bits / (share * self._bandwidth_hz)
+            upload = _Upload(
+                device, done, self._env.now, bits, left, len(self._stretches), self._virtual_s
+            )
+            self._uploads[device] = upload
+            self._sending += _grains(share)
+            heapq.heappush(self._bounds, (self._bound(upload), device))
+        self._open_stretch()
+        return done
+
+    def cut(self, device: int) -> float:
+        """Stop the upload of *device* and return the bits it has sent."""
+        upload = self._uploads.pop(device, None)
+        if upload is None:  # no share: it never began
+            return 0.0
+        self._close_stretch()
+        self._settle(upload)
+        if self._first is upload:
+            self._open_stretch()
+        left = upload.left * self._shares[device] * self._bandwidth_hz
+        return upload.bits - left
+
+    def _begin_round(self) -> None:
+        self._freed = 0  # the shares of those who have finished, in grains
+        self._sending = 0  # the shares of those who send, or were cut, in grains
+        self._multiplier = 1.0
+        self._virtual_s = 0.0
+        self._since_s = self._env.now  # when the stretch under way began
+        self._stretches: list[tuple[float, float, float]] = []  # (from, to, multiplier)
+        self._bounds: list[tuple[float, int]] = []  # heap of (virtual time, device)
+        self._first: _Upload | None = None  # to finish, at the event below
+        self._next: Timeout | None = None
+
+    def _bound(self, upload: _Upload) -> float:
+        """Return the virtual time before which *upload* cannot finish."""
+        peak = self._channels[upload.device].peak
+        return upload.settled_at + upload.left / peak if peak > 0 else math.inf
+
+    def _close_stretch(self) -> None:
+        now = self._env.now
+        if now > self._since_s:
+            self._stretches.append((self._since_s, now, self._multiplier))
+            self._virtual_s += (now - self._since_s) * self._multiplier
+            self._since_s = now
+
+    def _settle(self, upload: _Upload) -> None:
+        """Subtract what *upload* has carried in the stretches closed since last time."""
+        channel = self._channels[upload.device]
+        if channel.is_constant:
+            carried = channel.peak * (self._virtual_s - upload.settled_at)
+        else:
+            carried = math.fsum(
+                multiplier * channel.carried(from_s, to_s)
+                for from_s, to_s, multiplier in self._stretches[upload.stretch :]
+            )
+        upload.left = max(upload.left - carried, 0.0)
+        upload.stretch = len(self._stretches)
+        upload.settled_at = self._virtual_s
+
+    def _open_stretch(self) -> None:
+        """Begin a stretch with the senders as they are now, and wait for the first to finish."""
+        self._first = self._next = None
+        if not self._uploads:
+            return
+        self._multiplier = 1.0 + self._freed / self._sending
+        self._first, soonest_s = self._first_to_finish()
+        if self._first is not None:
+            self._next = Timeout(self._env, soonest_s)
+            self._next.callbacks.append(self._finish)
+
+    def _first_to_finish(self) -> tuple[_Upload | None, float]:
+        now = self._env.now
+        first, soonest_s = None, math.inf
+        asked: list[_Upload] = []
+        while self._bounds:
+            bound, device = self._bounds[0]
+            if (bound - self._virtual_s) / self._multiplier >= soonest_s:
+                break
+            heapq.heappop(self._bounds)
+            upload = self._uploads.get(device)
+            if upload is None:  # cut meanwhile
+                continue
+            self._settle(upload)
+            channel = self._channels[device]
+            seconds = channel.seconds_to_carry(now, upload.left / self._multiplier)
+            if seconds < soonest_s:
+                first, soonest_s = upload, seconds
+            asked.append(upload)
+        for upload in asked:
+            heapq.heappush(self._bounds, (self._bound(upload), upload.device))
+        return first, soonest_s
+
+    def _finish(self, event: Event) -> None:
+        upload = self._first
+        if event is not self._next or upload is None:  # the senders have changed meanwhile
+            return
+        del self._uploads[upload.device]
+        self._close_stretch()
+        share = _grains(self._shares[upload.device])
+        self._sending -= share
+        self._freed += share
+        upload.done.succeed(self._env.now - upload.began_at_s)
+        self._open_stretch()
