@@ -12,7 +12,7 @@ from rich.table import Table
 
 from fl.experiment import Experiment
 from fl.results import Run, free_directory, run_directory
-from fl.scenario import Scenario, load_scenario, write_scenario
+from fl.scenario import Scenario, load_scenario, reference, write_scenario
 from fl.summary import Summary, summarise
 from netsim.errors import InputError
 
@@ -69,6 +69,12 @@ def check_command(
 def show_command(scenario: ScenarioFile, settings: Settings = None) -> None:
     """Print a scenario with everything it extends and every default filled in."""
     typer.echo(write_scenario(load_scenario(scenario, settings or []), Path()), nl=False)
+
+
+@scenario_app.command("keys")
+def keys_command() -> None:
+    """Print every key of a scenario: what it accepts, its default, its meaning."""
+    typer.echo(reference())
 
 
 @scenario_app.command("schema")

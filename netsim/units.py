@@ -45,6 +45,13 @@ def ratios_to_db(linear: NDArray[np.float64]) -> NDArray[np.float64]:
         return 10.0 * np.log10(linear)
 
 
+def _exact_product(number: str, factor: str) -> float:
+    try:
+        return float(Decimal(number) * Decimal(factor))
+    except ArithmeticError:  # an exponent beyond even decimals: nothing, or infinity
+        return float(number)
+
+
 @dataclass(frozen=True, eq=False)
 class Dimension:
     """What a quantity measures, and the units it may be written in.
@@ -80,7 +87,7 @@ class Dimension:
             raise ValueError(f"must be a number with its unit, like {self.example}")
         number, unit = match.groups()
         if unit in self.linear:
-            value = float(Decimal(number) * Decimal(self.linear[unit]))
+            value = _exact_product(number, self.linear[unit])
         elif unit in self.logarithmic:
             try:
                 value = db_to_linear(float(number) + self.logarithmic[unit])

@@ -62,7 +62,7 @@ def overlay(base: Document, top: Document) -> Document:
     merged = Document(copy.deepcopy(base.data), dict(base.places))
     _lay(merged.data, top.data, ())
     # What stands in *top* is named there, even where the same key stood below.
-    merged.places.update(top.places)
+    merged.places = {**merged.places, **top.places, (): merged.place(())}
     return merged
 
 

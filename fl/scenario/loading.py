@@ -6,7 +6,7 @@ import os
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -22,7 +22,7 @@ from fl.scenario.document import (
     read_document,
 )
 from fl.scenario.quantity import PerDevice
-from fl.scenario.scenario import ConstantChannel, Scenario, TraceChannel
+from fl.scenario.scenario import ConstantChannel, Scenario, TraceChannel, blocks_in
 
 #: What pydantic says, and what a person would.
 _PLAINER = {
@@ -121,20 +121,13 @@ def _known_keys(location: KeyPath) -> list[str]:
                 for block in blocks
                 for name, field in block.model_fields.items()
                 if step == (field.alias or name)
-                for inner in _blocks_in(field.annotation)
+                for inner in blocks_in(field.annotation)
             ]
     return sorted({f.alias or name for b in blocks for name, f in b.model_fields.items()})
 
 
 def _is_tag(step: str | int) -> bool:
     return str(step).startswith("<")
-
-
-def _blocks_in(annotation: object) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from _blocks_in(argument)
 
 
 def _contradictions(scenario: Scenario) -> Iterator[tuple[KeyPath, str]]:
@@ -155,6 +148,8 @@ def _contradictions(scenario: Scenario) -> Iterator[tuple[KeyPath, str]]:
     if scenario.deadline is None and (scheme.pruning == "deadline" or scenario.late == "drop"):
         wants = "scheme.pruning: deadline" if scheme.pruning == "deadline" else "late: drop"
         yield ("deadline",), f"is missing; {wants} needs it"
+    elif scenario.late == "drop" and scenario.network.broadcast >= (scenario.deadline or 0):
+        yield ("network", "broadcast"), "must end before the deadline, at which the round is cut"
     if isinstance(scenario.uplink.channel, ConstantChannel):
         yield from gains_need_powers(scenario)
 

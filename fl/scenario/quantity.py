@@ -24,18 +24,26 @@ class Quantity(float):
         return quantity
 
 
-class _Reader(ABC):
+class Reader(ABC):
     """How pydantic reads, writes and describes a type of value."""
 
     @abstractmethod
-    def read(self, value: object) -> object: ...
+    def read(self, value: object) -> object:
+        """Return what *value* stands for, or say what is wrong with it."""
 
     @abstractmethod
-    def write(self, value: Any) -> object: ...  # noqa: ANN401 -- what `read` returned
+    def write(self, value: Any) -> object:  # noqa: ANN401 -- what `read` returned
+        """Return it as it stands in a scenario."""
 
     @property
     @abstractmethod
-    def schema(self) -> dict[str, Any]: ...
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of such a value."""
+
+    @property
+    @abstractmethod
+    def accepts(self) -> str:
+        """What may be written, in a few words."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
         del source, handler
@@ -49,7 +57,7 @@ class _Reader(ABC):
 
 
 @dataclass(frozen=True)
-class Rule(_Reader):
+class Rule(Reader):
     """What a value must be: with a unit or a plain number, and above what."""
 
     dimension: Dimension | None = None
@@ -98,6 +106,15 @@ class Rule(_Reader):
             "examples": [self.dimension.example],
         }
 
+    @property
+    def accepts(self) -> str:
+        """What may be written, in a few words."""
+        limits = {">": self.above, ">=": self.at_least}
+        bound = "".join(f" {sign} {value:g}" for sign, value in limits.items() if value is not None)
+        if self.dimension is None:
+            return f"a number{bound}"
+        return f"{self.dimension.name}{bound}: {self.dimension.units}"
+
 
 @dataclass(frozen=True)
 class PerDevice:
@@ -122,7 +139,7 @@ class PerDevice:
 
 
 @dataclass(frozen=True)
-class Each(_Reader):
+class Each(Reader):
     """The rule that a value of each device obeys."""
 
     rule: Rule
@@ -153,6 +170,11 @@ class Each(_Reader):
             for law in ("uniform", "choice")
         ]
         return {"anyOf": [self.rule.schema, many, *laws]}
+
+    @property
+    def accepts(self) -> str:
+        """What may be written, in a few words."""
+        return f"{self.rule.accepts}; per device"
 
     def _read_law(self, value: dict[str, object]) -> PerDevice:
         law, numbers = next(iter(value.items()), ("", None))

@@ -1,7 +1,8 @@
 """What a scenario may say: every key, its meaning, its default."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
@@ -19,7 +20,7 @@ from fl.scenario.quantity import (
     PowerEach,
     Quantity,
 )
-from fl.schemes import Scheme, read_scheme
+from fl.schemes import PRESETS, Scheme, read_scheme
 from netsim.channel import AtEnd
 
 
@@ -81,7 +82,7 @@ Channel = Annotated[
     Discriminator(
         _kind_of_channel,
         custom_error_type="channel",
-        custom_error_message="must be {{gain: GAIN}} or {{trace: FILE, at_end: ..., offset: ...}}",
+        custom_error_message="must be {gain: GAIN} or {trace: FILE, at_end: ..., offset: ...}",
     ),
 ]
 
@@ -108,7 +109,7 @@ class Hop(Block):
     """One wired link between the base station and the edge server."""
 
     capacity: DataRate | None = Field(None, description="Without it, anything fits.")
-    latency: Duration = Field(default_factory=_zero)
+    latency: Duration = Field(default_factory=_zero, description="Of one bit, end to end.")
 
 
 class Network(Block):
@@ -142,7 +143,7 @@ class Scenario(Block):
     seed: int = Field(1, ge=0, lt=2**63, description="Of every random draw.")
     rounds: int = Field(ge=1, le=10**9, description="G: how many rounds.")
     scheme: Annotated[Scheme, BeforeValidator(read_scheme)] = Field(
-        description="A preset's name, or the four choices.",
+        description=f"A preset ({', '.join(PRESETS)}), or the four choices below."
     )
     deadline: PositiveDuration | None = Field(None, description="T_th: of every round.")
     count_warmup: bool = Field(
@@ -157,12 +158,24 @@ class Scenario(Block):
         default_factory=_zero,
         description="How old the channel state is that the server decides on.",
     )
-    iterations: Iterations = Field(default_factory=Iterations)
-    devices: Devices
-    uplink: Uplink
-    network: Network = Field(default_factory=Network)
-    model: Model
+    iterations: Iterations = Field(
+        default_factory=Iterations, description="How often each part is updated in a round."
+    )
+    devices: Devices = Field(description="The fleet.")
+    uplink: Uplink = Field(description="The OFDMA uplink.")
+    network: Network = Field(
+        default_factory=Network, description="What lies behind the radio; by default no time."
+    )
+    model: Model = Field(description="The size of what is trained and sent.")
 
     def written(self) -> dict[str, Any]:
         """Return everything it says, defaults included, as it would stand in a file."""
         return self.model_dump(mode="json", by_alias=True)
+
+
+def blocks_in(annotation: object) -> Iterator[type[BaseModel]]:
+    """Yield the blocks that a value of this type may be."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from blocks_in(argument)

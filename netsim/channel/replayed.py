@@ -18,6 +18,10 @@ from netsim.channel.constant import Constant
 from netsim.errors import TraceError
 
 
+#: The clock may round the end of an upload to just beyond the end of the trace.
+_ROUNDED_UP = 1 + 1e-12
+
+
 class AtEnd(StrEnum):
     """What follows the end of a trace."""
 
@@ -32,7 +36,7 @@ class Segments:
     Many channels may replay the same segments, at different offsets; nothing is copied.
     """
 
-    __slots__ = ("carried", "efficiency", "peak", "span_s", "starts_s", "total", "trough")
+    __slots__ = ("carried", "edges_s", "efficiency", "peak", "span_s", "total", "trough")
 
     def __init__(
         self, starts_s: NDArray[np.float64], efficiency: NDArray[np.float64], span_s: float
@@ -49,31 +53,34 @@ class Segments:
             raise ValueError("starts_s must begin at 0 and increase, up to span_s")
         carried = np.concatenate(([0.0], np.cumsum(efficiency * lengths)))
         # Views that give Python floats: faster to search and to compute with than arrays.
-        self.starts_s = np.ascontiguousarray(starts_s).data
+        self.edges_s = np.append(starts_s, span_s).data
+        """Where each segment begins, and where the last one ends."""
         self.efficiency = np.ascontiguousarray(efficiency).data
         self.carried = carried.data
-        """Bits per hertz carried up to the start of each segment, and to the end."""
-        self.span_s = span_s
+        """Bits per hertz carried up to each edge."""
         self.total = float(carried[-1])
         self.peak = float(efficiency.max())
         self.trough = float(efficiency.min())
+        self.span_s = span_s
 
     def index(self, position: float) -> int:
         """Return which segment *position* lies in; the last one goes on beyond the end."""
-        return bisect_right(self.starts_s, position) - 1
+        return bisect_right(self.edges_s, position, 0, len(self.efficiency)) - 1
 
     def carried_by(self, position: float) -> float:
         """Return the bits per hertz carried from the start up to *position*."""
         index = self.index(position)
-        into = position - self.starts_s[index]
+        into = position - self.edges_s[index]
         return self.carried[index] + into * self.efficiency[index]
 
     def reached_at(self, target: float) -> float:
         """Return the earliest position by which *target* > 0 bits per hertz are carried."""
         # The table rises to its first entry that holds the target, so the segment before
-        # that entry has a rate above zero: a deep fade is never divided by.
+        # that entry has a rate above zero: silence is never divided by. A rate too low to
+        # be seen in the table may lead past the segment; it ends where the segment does.
         index = bisect_left(self.carried, target) - 1
-        return self.starts_s[index] + (target - self.carried[index]) / self.efficiency[index]
+        into = (target - self.carried[index]) / self.efficiency[index]
+        return min(self.edges_s[index] + into, self.edges_s[index + 1])
 
 
 def replay(
@@ -120,8 +127,8 @@ class Replayed(Channel):
 
     def efficiency(self, at_s: float) -> float:
         """Return the efficiency at time *at_s*, in bit/s/Hz."""
-        _, position = self._locate(at_s)
-        return self._segments.efficiency[self._segments.index(position)]
+        segments = self._segments
+        return segments.efficiency[segments.index(self._locate(at_s)[1])]
 
     def carried(self, from_s: float, to_s: float) -> float:
         """Return the bits per hertz carried between two times."""
@@ -138,25 +145,24 @@ class Replayed(Channel):
         _, begin = self._locate(from_s)
         index = segments.index(begin)
         rate = segments.efficiency[index]
-        # Within one segment nothing is looked up, and nothing lost to rounding.
-        if bits_per_hz <= rate * (self._end_s(index) - begin):
+        # Within one segment nothing is looked up, and nothing lost to rounding. Only a held
+        # end lets *begin* lie past the last one.
+        left_s = segments.edges_s[index + 1] - begin
+        if bits_per_hz <= rate * left_s or (left_s < 0 < rate):
             return bits_per_hz / rate
-        target = segments.carried_by(begin) + bits_per_hz
+        into = begin - segments.edges_s[index]
+        target = segments.carried[index] + into * rate + bits_per_hz
         if target <= segments.total:
             # Never negative: less than the table resolves may be carried by *begin* already.
             return max(segments.reached_at(target) - begin, 0.0)
         return self._seconds_past_end(from_s, begin, target)
 
-    def _end_s(self, index: int) -> float:
-        """Return where segment *index* ends."""
-        if index + 1 < len(self._segments.starts_s):
-            return self._segments.starts_s[index + 1]
-        return math.inf if self._at_end is AtEnd.HOLD else self._segments.span_s
-
     def _seconds_past_end(self, from_s: float, begin: float, target: float) -> float:
         segments = self._segments
         left_s = segments.span_s - begin
         if self._at_end is AtEnd.ERROR:
+            if target <= segments.total * _ROUNDED_UP:
+                return left_s
             raise self._too_short(from_s + left_s)
         if self._at_end is AtEnd.HOLD:
             rate = segments.efficiency[-1]
@@ -176,8 +182,7 @@ class Replayed(Channel):
             return 0.0, position
         if self._at_end is AtEnd.REPEAT:
             return divmod(position, span_s)
-        # The clock may round the end of an upload to just beyond the end of the trace.
-        if position > span_s * (1 + 1e-12):
+        if position > span_s * _ROUNDED_UP:
             raise self._too_short(span_s - self._offset_s)
         return 0.0, span_s
 

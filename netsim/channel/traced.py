@@ -47,7 +47,10 @@ def replay_trace(
         who = f"{trace.name}: device {device}"
         if not np.isfinite(efficiency).all():
             raise TraceError(f"{who} reaches {samples.values.max():g} dB: no channel does")
-        segments = Segments(samples.times_s - begins_s, efficiency, trace.span_s(device))
+        try:
+            segments = Segments(samples.times_s - begins_s, efficiency, trace.span_s(device))
+        except ValueError:
+            raise TraceError(f"{who} has samples too close in time to tell apart") from None
         channels.append(replay(segments, at_end, offset_s - begins_s, who))
     return channels
 

@@ -65,7 +65,7 @@ def write_trace(path: Path, trace: Trace) -> None:
     """Write *trace*, one row group a device, so that one can be read alone."""
     metadata = {**trace.metadata, "kind": str(trace.kind)}
     if trace.step_s is not None:
-        metadata["step"] = repr(trace.step_s)
+        metadata["step"] = repr(float(trace.step_s))
     schema = pa.schema(
         [("device", pa.int32()), ("time_s", pa.float64()), (str(trace.kind), pa.float64())],
         metadata=metadata,
@@ -75,7 +75,8 @@ def write_trace(path: Path, trace: Trace) -> None:
         for number, samples in enumerate(trace.devices):
             device = np.full(len(samples.times_s), number, dtype=np.int32)
             columns = [pa.array(device), pa.array(samples.times_s), pa.array(samples.values)]
-            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+            table = pa.Table.from_arrays(columns, schema=schema)
+            writer.write_table(table, row_group_size=len(device))
     partial.replace(path)
 
 
@@ -94,7 +95,7 @@ def read_trace(path: Path) -> Trace:
         reason = str(error).splitlines()[0]
         raise TraceError(f"{path}: cannot be read as a Parquet file: {reason}") from None
     metadata = {
-        key.decode(): value.decode(errors="replace")
+        key.decode(errors="replace"): value.decode(errors="replace")
         for key, value in (table.schema.metadata or {}).items()
         if not key.startswith(b"ARROW:")
     }

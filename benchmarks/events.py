@@ -1,0 +1,96 @@
+"""Device-rounds a second, against a bare SimPy loop that does nothing else.
+
+The bare loop is a generator for each device and round with four timeouts. Ours does the same
+round for real: the server decides, the channel is replayed and inverted, every phase is recorded,
+and the run directory is written. Both run in turns in one process, so that a slow moment of the
+machine meets both; the ratio is of the medians.
+
+    python benchmarks/events.py            10, 1,000 and 131,072 devices
+    python benchmarks/events.py 10 1000    these
+"""
+
+import gc
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import simpy
+
+from fl.experiment import Experiment
+from fl.results import run_directory
+from fl.scenario import load_scenario
+from netsim.traces import Trace, read_trace, write_trace
+
+
+def bare_loop(count: int, rounds: int) -> float:
+    """Return the seconds of a SimPy simulation with the same number of phases and no content."""
+    env = simpy.Environment()
+    delays = np.random.default_rng(0).uniform(0.001, 0.01, (count, 4)).tolist()
+
+    def device(first: float, second: float, third: float, fourth: float):  # noqa: ANN202
+        yield env.timeout(first)
+        yield env.timeout(second)
+        yield env.timeout(third)
+        yield env.timeout(fourth)
+
+    def server():  # noqa: ANN202
+        for _ in range(rounds):
+            yield env.all_of([env.process(device(*four)) for four in delays])
+
+    began = time.perf_counter()
+    env.run(env.process(server()))
+    return time.perf_counter() - began
+
+
+def our_run(count: int, rounds: int, channel: dict) -> float:
+    """Return the seconds of a whole run: set-up, rounds, and all files written."""
+    changes = {"rounds": rounds, "devices": {"count": count}, "uplink": {"channel": channel}}
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        experiment = Experiment(load_scenario("scenarios/quickstart.yaml", overrides=changes))
+        out = Path(folder) / "run"
+        with run_directory(out, experiment.scenario, experiment.trace) as directory:
+            experiment.run(directory)
+        return time.perf_counter() - began
+
+
+def compare(name: str, count: int, channel: dict) -> None:
+    """Print one row: what both do a second, and the ratio."""
+    rounds = max(60_000 // count, 2)
+    bare, ours = [], []
+    for _ in range(5 if count < 100_000 else 3):
+        gc.collect()
+        bare.append(bare_loop(count, rounds))
+        gc.collect()
+        ours.append(our_run(count, rounds, channel))
+    a_second = [count * rounds / statistics.median(seconds) for seconds in (bare, ours)]
+    ratio = a_second[1] / a_second[0]
+    print(
+        f"{count:>8} {name:>10} {a_second[0]:>10.0f} {a_second[1]:>10.0f} {ratio:>7.2f}", flush=True
+    )
+
+
+def fading_trace(count: int, path: Path) -> dict:
+    """Write a trace for *count* devices: the quickstart's ten, over and over."""
+    trace = read_trace(Path("traces/pedestrian.parquet"))
+    devices = [trace.devices[k % len(trace.devices)] for k in range(count)]
+    write_trace(path, Trace(trace.kind, devices, trace.step_s))
+    return {"trace": str(path), "at_end": "repeat"}
+
+
+def main() -> None:
+    """Compare at each size; a trace of its own for each device of a city is beside the point."""
+    sizes = [int(size) for size in sys.argv[1:]] or [10, 1000, 131_072]
+    print(f"{'devices':>8} {'channel':>10} {'bare/s':>10} {'ours/s':>10} {'ratio':>7}")
+    for count in sizes:
+        compare("constant", count, {"gain": {"uniform": ["-110 dB", "-90 dB"]}})
+        if count <= 1000:
+            with tempfile.TemporaryDirectory() as folder:
+                compare("replayed", count, fading_trace(count, Path(folder) / "trace.parquet"))
+
+
+if __name__ == "__main__":
+    main()

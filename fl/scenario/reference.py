@@ -1,0 +1,98 @@
+"""The reference of scenario files, out of the model that checks them."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from fl.scenario.quantity import Reader
+from fl.scenario.scenario import Scenario, blocks_in
+
+_NAMES: dict[object, str] = {
+    bool: "`true`, `false`",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "a path",
+}
+
+
+def reference() -> str:
+    """Return a Markdown table of every key: what it accepts, its default, its meaning."""
+    lines = ["| key | accepts | default | meaning |", "|---|---|---|---|"]
+    lines += [
+        f"| `{key}` | {_accepts(field)} | {_default(field)} | {field.description} |"
+        for key, field in _keys(Scenario, "")
+    ]
+    return "\n".join(lines)
+
+
+def _keys(block: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:
+    """Yield each key that holds a value, with its path."""
+    for name, field in block.model_fields.items():
+        key = prefix + (field.alias or name)
+        yield key, field
+        for inner in blocks_in(field.annotation):
+            yield from _keys(inner, f"{key}.")
+
+
+def _accepts(field: FieldInfo) -> str:
+    parts = [*field.metadata, *_parts(field.annotation)]
+    readers = [part for part in parts if isinstance(part, Reader)]
+    if readers:
+        return readers[0].accepts
+    words = [
+        f"`{word}`" for part in parts if get_origin(part) is Literal for word in get_args(part)
+    ]
+    for part in parts:
+        if isinstance(part, type) and issubclass(part, StrEnum):
+            words += [f"`{word}`" for word in part]
+    if words:
+        return ", ".join(words) + _alternatives(field)
+    if field.annotation in _NAMES:
+        return _NAMES[field.annotation] + "".join(map(_bound, field.metadata))
+    if get_origin(field.annotation) is tuple:
+        return "a list of mappings, see below"
+    return "a mapping, see below"
+
+
+def _alternatives(field: FieldInfo) -> str:
+    if any(get_origin(part) is tuple for part in _parts(field.annotation)):
+        return " or a list of numbers in [0, 1], one a device"
+    return " or a mapping, see below" if list(blocks_in(field.annotation)) else ""
+
+
+def _parts(annotation: object) -> Iterator[object]:
+    yield annotation
+    yield from getattr(annotation, "__metadata__", ())
+    if get_origin(annotation) is not Literal:
+        for argument in get_args(annotation):
+            yield from _parts(argument)
+
+
+def _bound(limit: Any) -> str:  # noqa: ANN401 -- whatever constrains a field
+    match limit:
+        case Ge(ge=least):
+            return f" >= {least}"
+        case Gt(gt=least):
+            return f" > {least}"
+        case Le(le=most) if isinstance(most, int) and most < 10**6:
+            return f", <= {most}"
+    return ""
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True, validated_data={})
+    if isinstance(value, BaseModel):
+        return "as below"
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{getattr(value, 'text', value)}`"

@@ -1,0 +1,214 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from fl.scenario import Scenario, ScenarioError, load_scenario, reference, write_scenario
+
+CELL = """\
+name: cell
+rounds: 5
+scheme: equal-resource
+deadline: 25 ms
+devices:
+  count: 3
+  cpu_frequency: [1 GHz, 2 GHz, 3 GHz]
+  cycles_per_weight: 20
+  transmit_power: 28 dBm
+uplink:
+  bandwidth: 20 MHz
+  noise_power: -110 dBm
+  channel: {gain: -100 dB}
+model: {personal_weights: 10, global_weights: 100}
+"""
+
+
+@pytest.fixture
+def cell(tmp_path):
+    path = tmp_path / "cell.yaml"
+    path.write_text(CELL)
+    return path
+
+
+def refusal(path, *settings):
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(path, settings)
+    return str(caught.value)
+
+
+def refusal_of(path, old, new):
+    assert old in CELL
+    path.write_text(CELL.replace(old, new))
+    return refusal(path)
+
+
+def test_quantities_are_read_in_si(cell):
+    scenario = load_scenario(cell)
+    assert scenario.deadline == 0.025
+    assert scenario.uplink.bandwidth == 20e6
+    assert scenario.uplink.noise_power == pytest.approx(1e-14)
+
+
+def test_what_is_written_reads_the_same(cell, tmp_path):
+    scenario = load_scenario(cell)
+    text = write_scenario(scenario, tmp_path)
+    again = tmp_path / "again.yaml"
+    again.write_text(text)
+    assert load_scenario(again) == scenario
+    assert write_scenario(load_scenario(again), tmp_path) == text
+    assert "deadline: 25 ms" in text
+    assert "spatial_layers: 1" in text  # a default, written out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("bandwidth:", "bandwith:", ":11: uplink.bandwith: unknown key; did you mean bandwidth?"),
+        ("20 MHz", "-20 MHz", ":11: uplink.bandwidth: must be > 0, got '-20 MHz'"),
+        ("20 MHz", "20 ms", ":11: uplink.bandwidth: is not a frequency: 'ms' is not one of Hz,"),
+        ("20 MHz", "20", ":11: uplink.bandwidth: must carry its unit (Hz, kHz, MHz, GHz)"),
+        ("rounds: 5", "rounds: 0", ":2: rounds: must be >= 1, got 0"),
+        ("rounds: 5", "rounds: many", ":2: rounds: must be a whole number, got 'many'"),
+        ("rounds: 5\n", "", "cell.yaml: rounds: is missing"),
+        ("count: 3", "count: 4", "cpu_frequency: must have one value for each of 4 devices, has 3"),
+        ("2 GHz", "2 GB", ":7: devices.cpu_frequency: device 1 is not a frequency"),
+        ("equal-resource", "equal", ":3: scheme: must be one of equal-resource, personalization"),
+        ("equal-resource", "{prunning: none}", ":3: scheme.prunning: unknown key; did you mean pr"),
+        ("equal-resource", "{pruning: {fixed: 2}}", "scheme.pruning.fixed: must be <= 1, got 2"),
+        ("equal-resource", "{bandwidth: [0.5, 0.5]}", "one share for each of 3 devices, has 2"),
+        ("equal-resource", "{bandwidth: [0.5, 0.5, 0.1]}", "must sum to at most 1, got 1.1"),
+        ("deadline: 25 ms\n", "", "deadline: is missing; scheme.pruning: deadline needs it"),
+        ("{gain: -100 dB}", "{}", ":13: uplink.channel: must be {gain: GAIN} or {trace: FILE"),
+        (
+            "{gain: -100 dB}",
+            "{gain: -100 dB, at_end: hold}",
+            "at_end: unknown key; Known here: gain",
+        ),
+        ("  noise_power: -110 dBm\n", "", "uplink.noise_power: is missing; the channel is given"),
+        ("name: cell", "name: ../cell", ":1: name: must match"),
+        ("name: cell", "name: cell\nname: bell", "is not valid YAML"),
+        ("name: cell", "name: [cell", "is not valid YAML"),
+        ("name: cell", "1: cell", "a key must be text, got 1"),
+        ("name: cell", "name: !!python/object:os.system cell", "cannot be"),
+        ("rounds: 5", "rounds: 5\nlearning: {dataset: mnist}", ":3: learning: unknown key"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(cell, old, new, message):
+    assert message in refusal_of(cell, old, new)
+
+
+def test_every_mistake_is_reported_at_once(cell):
+    cell.write_text(CELL.replace("20 MHz", "20").replace("rounds: 5", "rounds: 0"))
+    assert len(refusal(cell).splitlines()) == 2
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "just text", "\x00\x01", "&a [*a]"])
+def test_what_is_no_mapping_is_refused(tmp_path, text):
+    path = tmp_path / "odd.yaml"
+    path.write_text(text)
+    assert "odd.yaml" in refusal(path)
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path):
+    path = tmp_path / "odd.yaml"
+    path.write_bytes(b"\xff\xfe\x00name")
+    assert "UTF-8" in refusal(path)
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+    assert "there is no such scenario file" in refusal(tmp_path / "none.yaml")
+    assert "cannot be read" in refusal(tmp_path)
+
+
+def test_aliases_that_explode_are_refused(tmp_path):
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    path = tmp_path / "bomb.yaml"
+    path.write_text("\n".join(lines))
+    assert "too many values" in refusal(path)
+
+
+@pytest.mark.usefixtures("cell")
+def test_extends_lays_one_file_over_another(tmp_path):
+    (tmp_path / "sub").mkdir()
+    child = tmp_path / "sub" / "child.yaml"
+    child.write_text("extends: ../cell.yaml\nname: child\nuplink: {bandwidth: 5 MHz}\n")
+    scenario = load_scenario(child)
+    assert (scenario.name, scenario.rounds) == ("child", 5)
+    assert scenario.uplink.bandwidth == 5e6
+    assert scenario.uplink.noise_power == pytest.approx(1e-14)
+
+
+@pytest.mark.usefixtures("cell")
+def test_a_trace_over_a_gain_replaces_it_and_is_found_beside_its_own_file(tmp_path):
+    (tmp_path / "sub").mkdir()
+    child = tmp_path / "sub" / "child.yaml"
+    child.write_text("extends: ../cell.yaml\nuplink: {channel: {trace: t.parquet}}\n")
+    grandchild = tmp_path / "grandchild.yaml"
+    grandchild.write_text("extends: sub/child.yaml\nuplink: {channel: {offset: 2 s}}\n")
+    channel = load_scenario(grandchild).uplink.channel
+    assert channel.trace.resolve() == (tmp_path / "sub" / "t.parquet").resolve()
+    assert channel.offset.numbers == (2.0,)
+
+
+def test_a_mistake_in_the_extended_file_is_named_there(cell, tmp_path):
+    cell.write_text(CELL.replace("20 MHz", "20"))
+    child = tmp_path / "child.yaml"
+    child.write_text("extends: cell.yaml\nname: child\n")
+    assert "cell.yaml:11: uplink.bandwidth" in refusal(child)
+
+
+def test_extends_that_leads_nowhere_or_round_in_a_circle_is_refused(tmp_path):
+    one, two = tmp_path / "one.yaml", tmp_path / "two.yaml"
+    one.write_text("extends: two.yaml\n")
+    assert "one.yaml:1: extends: there is no file" in refusal(one)
+    two.write_text("extends: one.yaml\n")
+    assert "extends itself: one.yaml -> two.yaml -> one.yaml" in refusal(one)
+    one.write_text("extends: [a]\n")
+    assert "must be the path of a scenario" in refusal(one)
+
+
+def test_settings_change_single_values(cell):
+    settings = ["uplink.bandwidth=5 MHz", "scheme={pruning: none}", "late=wait", "rounds=7"]
+    scenario = load_scenario(cell, settings)
+    assert scenario.uplink.bandwidth == 5e6
+    assert scenario.scheme.pruning == "none"
+    assert scenario.rounds == 7
+
+
+def test_a_setting_of_null_takes_a_value_away(cell):
+    assert load_scenario(cell, ["scheme=personalization", "deadline=null"]).deadline is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("rounds", "--set rounds: must be path.to.key=value"),
+        ("=3", "--set =3: must be path.to.key=value"),
+        ("rounds=[", "--set rounds=[: the value is not valid YAML"),
+        ("round=3", "--set round=3: round: unknown key; did you mean rounds?"),
+        ("foo.bar=3", "--set foo.bar=3: foo: unknown key"),
+        ("rounds.x=3", "rounds: must be a whole number"),
+        ("uplink.bandwidth=3 s", "--set uplink.bandwidth=3 s: uplink.bandwidth: is not a freq"),
+        ("network.broadcast=30 s", "network.broadcast"),
+    ],
+)
+def test_a_bad_setting_is_named_as_it_was_given(cell, setting, message):
+    assert message in refusal(cell, "late=drop", setting)
+
+
+def test_the_schema_knows_every_key_and_accepts_no_other():
+    schema = Scenario.model_json_schema()
+    assert set(schema["properties"]) == {
+        "name", "seed", "rounds", "scheme", "deadline", "count_warmup", "late", "csi_age",
+        "iterations", "devices", "uplink", "network", "model",
+    }  # fmt: skip
+    assert schema["additionalProperties"] is False
+    assert json.dumps(schema)
+
+
+def test_the_reference_is_the_one_in_the_documentation_and_explains_every_key():
+    table = reference()
+    assert table in Path("docs/scenario.md").read_text(encoding="utf-8")
+    assert "None" not in table
+    assert {"`deadline`", "`devices.cpu_frequency`", "`uplink.channel.gain`"} <= set(table.split())

@@ -1,0 +1,29 @@
+"""A package's docstring is its table of contents, and stays true."""
+
+import importlib
+import pkgutil
+
+import pytest
+
+PACKAGES = (
+    "netsim",
+    "netsim.channel",
+    "netsim.traces",
+    "fl",
+    "fl.scenario",
+    "fl.models",
+    "fl.allocation",
+)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_each_module_is_named_once_in_the_docstring_of_its_package(name):
+    package = importlib.import_module(name)
+    modules = {m.name for m in pkgutil.iter_modules(package.__path__)} - {"__main__"}
+    first_words = [
+        line.split()[0]
+        for line in package.__doc__.splitlines()[1:]
+        if "   " in line or "  " in line.strip()
+    ]
+    listed = [word for word in first_words if word in modules]
+    assert sorted(listed) == sorted(modules)

@@ -1,0 +1,92 @@
+"""What the documentation shows is run, and what it claims is compared."""
+
+import hashlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from netsim.traces import read_trace
+
+README = Path("README.md").read_text(encoding="utf-8")
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def commands():
+    lines = [line for block in blocks(README, "console") for line in block.splitlines()]
+    return [line.removeprefix("$ ") for line in lines if "straggler" in line]
+
+
+def test_the_two_commands_are_targets_of_the_makefile():
+    makefile = Path("Makefile").read_text(encoding="utf-8")
+    made = re.findall(r"^\$ make (\w+)$", README, re.MULTILINE)
+    assert made == ["demo", "test"]
+    for target in made:
+        assert f"\n{target}:" in makefile
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A folder that looks like the project to a command run in it."""
+    for name in ("scenarios", "traces"):
+        shutil.copytree(name, tmp_path / name)
+    (tmp_path / ".venv").symlink_to(Path(".venv").resolve())
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", commands())
+def test_each_command_of_the_readme_works(project, command):
+    done = subprocess.run(
+        command, shell=True, cwd=project, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_output_that_the_readme_shows_is_the_output(project):
+    done = subprocess.run(
+        commands()[0], shell=True, cwd=project, capture_output=True, text=True, check=True
+    )
+    shown = blocks(README, "text")[0].splitlines()
+    assert [line.rstrip() for line in done.stdout.splitlines()][: len(shown)] == shown
+
+
+@pytest.mark.parametrize("code", blocks(README, "python"))
+def test_each_piece_of_python_runs(code, capsys):
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out
+
+
+def test_the_scenario_of_the_readme_is_the_quickstart():
+    yaml = YAML(typ="safe")
+    shown = yaml.load(blocks(README, "yaml")[0])
+    whole = yaml.load(Path("scenarios/quickstart.yaml"))
+    assert shown == {key: value for key, value in whole.items() if key in shown}
+    assert set(whole) - set(shown) == {"seed", "late"}  # both at their default
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/scenario.md", "scenarios/README.md", "traces/README.md"]
+)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", Path(page).read_text(encoding="utf-8")):
+        assert (Path(page).parent / target).exists(), target
+
+
+def test_the_trace_is_what_its_readme_makes(tmp_path):
+    text = Path("traces/README.md").read_text(encoding="utf-8")
+    made = tmp_path / "made.parquet"
+    exec(compile(blocks(text, "python")[0], "traces/README.md", "exec"), {"path": made})
+    committed = Path("traces/pedestrian.parquet")
+    assert hashlib.sha256(committed.read_bytes()).hexdigest() in text
+    one, two = read_trace(made), read_trace(committed)
+    for a, b in zip(one.devices, two.devices, strict=True):
+        # Another processor may round a cosine, and so a hundredth of a dB, the other way.
+        np.testing.assert_allclose(a.values, b.values, atol=0.0101)
+        np.testing.assert_array_equal(a.times_s, b.times_s)
