@@ -100,7 +100,7 @@ class Device:
 
         Args:
             kept: How many weights of the global part to train and to send.
-            spent: Takes the seconds.
+            spent: Takes the seconds of each phase.
         """
         cpu, work, server = self._cpu, self._work, self._server
         bits = self.sent_bits = kept * work.bits_per_weight
@@ -129,7 +129,7 @@ class Device:
                     spent[BACKHAUL] += yield wire.send(bits)
         except simpy.Interrupt:  # the server does not wait any longer
             began_at_s = server.round_began_at_s + sum(spent[:phase])
-            spent[phase] = server.env.now - began_at_s
+            spent[phase] = max(server.env.now - began_at_s, 0.0)
             cpu.abandon()
             if phase < UPLOAD:
                 self.sent_bits = 0

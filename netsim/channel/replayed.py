@@ -17,7 +17,6 @@ from netsim.channel.channel import Channel
 from netsim.channel.constant import Constant
 from netsim.errors import TraceError
 
-
 #: The clock may round the end of an upload to just beyond the end of the trace.
 _ROUNDED_UP = 1 + 1e-12
 
