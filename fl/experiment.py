@@ -162,8 +162,7 @@ def _topology(scenario: Scenario) -> Topology:
         Link(hop.capacity if hop.capacity is not None else float("inf"), hop.latency)
         for hop in scenario.network.backhaul
     ]
-    wireless = Link(latency_s=scenario.uplink.latency, wireless=True)
-    return Topology.star(scenario.devices.count, wireless, hops)
+    return Topology.star(scenario.devices.count, scenario.uplink.latency, hops)
 
 
 def _read_trace(scenario: Scenario) -> Trace | None:

@@ -126,11 +126,11 @@ class _Batch:
         self._round_latency_s = np.array([o.latency_s for o in outcomes])
         self._latency_s = np.array([o.device_latency_s for o in outcomes])  # [R, K]
         self._sent_bits = np.array([o.sent_bits for o in outcomes]).astype(np.int64)  # [R, K]
-        self._shares = np.array([o.decision.shares for o in outcomes])  # [R, K]
-        self._status = np.array([o.decision.status for o in outcomes])  # [R, K]
-        self._kept = np.array([o.decision.kept for o in outcomes])  # [R, K]
+        self._shares = np.stack([o.decision.shares for o in outcomes])  # [R, K]
+        self._status = np.stack([o.decision.status for o in outcomes])  # [R, K]
+        self._kept = np.stack([o.decision.kept for o in outcomes])  # [R, K]
         self._pruning_ratio = (cost.global_weights - self._kept) / cost.global_weights
-        self._whole_band_bps = np.array([o.decision.whole_band_bps for o in outcomes])  # [R, K]
+        self._whole_band_bps = np.stack([o.decision.whole_band_bps for o in outcomes])  # [R, K]
         self._arrived = np.ones(self._kept.shape, dtype=bool)
         for row, outcome in enumerate(outcomes):
             self._arrived[row, outcome.cut] = False

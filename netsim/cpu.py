@@ -17,7 +17,7 @@ class Cpu:
         if not frequency_hz > 0:
             raise ValueError(f"frequency_hz must be > 0, got {frequency_hz}")
         self._env = env
-        self._free_at_s = 0.0
+        self._free_at_s = env.now
         self.frequency_hz = frequency_hz
         """Cycles a second."""
 

@@ -61,13 +61,13 @@ class Topology:
 
     @classmethod
     def star(
-        cls, num_devices: int, wireless: Link | None = None, backhaul: Sequence[Link] = ()
+        cls, num_devices: int, wireless_latency_s: float = 0.0, backhaul: Sequence[Link] = ()
     ) -> Self:
         """Return devices around one base station, with wired hops to the edge server.
 
         Args:
             num_devices: How many devices.
-            wireless: The edge of every device; by default without latency.
+            wireless_latency_s: Of the edge of every device.
             backhaul: One link a hop; none at all is a hop that takes no time.
         """
         hops = tuple(backhaul) or (Link(),)
@@ -75,7 +75,7 @@ class Topology:
         graph: Graph = nx.Graph()
         for near, far, link in zip(nodes[:-1], nodes[1:], hops, strict=True):
             graph.add_edge(near, far, link=link)
-        edge = wireless if wireless is not None else Link(wireless=True)
+        edge = Link(latency_s=wireless_latency_s, wireless=True)
         graph.add_edges_from(((k, cls.BASE_STATION) for k in range(num_devices)), link=edge)
         return cls(graph)
 

@@ -86,6 +86,7 @@ class Dimension:
         if match is None:
             raise ValueError(f"must be a number with its unit, like {self.example}")
         number, unit = match.groups()
+        unit = unit.replace("\u03bc", "\u00b5")  # a Greek mu for a micro sign
         if unit in self.linear:
             value = _exact_product(number, self.linear[unit])
         elif unit in self.logarithmic:

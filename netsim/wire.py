@@ -18,7 +18,7 @@ class Wire:
     def __init__(self, env: Environment, link: Link) -> None:
         self._env = env
         self._link = link
-        self._free_at_s = 0.0
+        self._free_at_s = env.now
 
     def send(self, bits: float) -> Timeout:
         """Return the event of *bits* having arrived; its value is the seconds until then."""

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 #: Times and counts closer than this, relatively, are the same: the rounding of a float.
 SAME = 1e-9
+#: How far the rounding of floats may lift a ratio, which lies between 0 and 1.
+_ROUNDING = 1e-12
 
 
 def pruned_weights(ratio: NDArray[np.float64], global_weights: int) -> NDArray[np.int64]:
@@ -21,8 +23,7 @@ def pruned_weights(ratio: NDArray[np.float64], global_weights: int) -> NDArray[n
     >>> pruned_weights(np.array([0.0, 0.3, 0.31, 1.0]), 10).tolist()
     [0, 3, 4, 10]
     """
-    exact = ratio * global_weights
-    pruned: NDArray[np.int64] = np.ceil(exact - SAME * np.maximum(exact, 1.0)).astype(np.int64)
+    pruned: NDArray[np.int64] = np.ceil((ratio - _ROUNDING) * global_weights).astype(np.int64)
     return pruned
 
 
@@ -125,7 +126,7 @@ def seconds_to_send(
     bits: NDArray[np.int64] | int, rate_bps: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return bits / rate, Eq. (10); no bits take no time, no rate takes for ever."""
-    if rate_bps.all():
+    if np.count_nonzero(rate_bps) == rate_bps.size:
         return bits / rate_bps
     silent = np.where(np.broadcast_to(bits, rate_bps.shape) == 0, 0.0, np.inf)
     return np.divide(bits, rate_bps, out=silent, where=rate_bps > 0)

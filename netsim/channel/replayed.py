@@ -127,42 +127,54 @@ class Replayed(Channel):
     def efficiency(self, at_s: float) -> float:
         """Return the efficiency at time *at_s*, in bit/s/Hz."""
         segments = self._segments
-        return segments.efficiency[segments.index(self._locate(at_s)[1])]
+        position = at_s + self._offset_s
+        if position >= segments.span_s:
+            _, position = self._past_end(position)
+        return segments.efficiency[segments.index(position)]
 
     def carried(self, from_s: float, to_s: float) -> float:
         """Return the bits per hertz carried between two times."""
-        first, begin = self._locate(from_s)
-        last, end = self._locate(to_s)
-        whole = (last - first) * self._segments.total
-        return whole + self._segments.carried_by(end) - self._segments.carried_by(begin)
+        segments = self._segments
+        first, begin = 0.0, from_s + self._offset_s
+        if begin >= segments.span_s:
+            first, begin = self._past_end(begin)
+        last, end = 0.0, to_s + self._offset_s
+        if end >= segments.span_s:
+            last, end = self._past_end(end)
+        whole = (last - first) * segments.total
+        return whole + segments.carried_by(end) - segments.carried_by(begin)
 
     def seconds_to_carry(self, from_s: float, bits_per_hz: float) -> float:
         """Return how long *bits_per_hz* take from *from_s* on; ``inf`` if they never pass."""
         if bits_per_hz == 0:
             return 0.0
         segments = self._segments
-        _, begin = self._locate(from_s)
+        begin = from_s + self._offset_s
+        if begin >= segments.span_s:
+            _, begin = self._past_end(begin)
         index = segments.index(begin)
         rate = segments.efficiency[index]
-        # Within one segment nothing is looked up, and nothing lost to rounding. Only a held
-        # end lets *begin* lie past the last one.
+        # Within one segment nothing is looked up, and nothing lost to rounding.
         left_s = segments.edges_s[index + 1] - begin
-        if bits_per_hz <= rate * left_s or (left_s < 0 < rate):
+        held = left_s <= 0 < rate and self._at_end is AtEnd.HOLD
+        if held or bits_per_hz <= rate * left_s:
             return bits_per_hz / rate
         into = begin - segments.edges_s[index]
         target = segments.carried[index] + into * rate + bits_per_hz
-        if target <= segments.total:
-            # Never negative: less than the table resolves may be carried by *begin* already.
-            return max(segments.reached_at(target) - begin, 0.0)
-        return self._seconds_past_end(from_s, begin, target)
+        if target > segments.total:
+            return self._seconds_past_end(begin, target)
+        seconds = segments.reached_at(target) - begin
+        # Less than the table resolves may seem to have been carried before *begin*.
+        return seconds if seconds > 0 else 0.0
 
-    def _seconds_past_end(self, from_s: float, begin: float, target: float) -> float:
+    def _seconds_past_end(self, begin: float, target: float) -> float:
+        """Return how long *target* takes that the rest of the trace does not reach."""
         segments = self._segments
         left_s = segments.span_s - begin
         if self._at_end is AtEnd.ERROR:
             if target <= segments.total * _ROUNDED_UP:
                 return left_s
-            raise self._too_short(from_s + left_s)
+            raise self._too_short()
         if self._at_end is AtEnd.HOLD:
             rate = segments.efficiency[-1]
             return left_s + (target - segments.total) / rate if rate else math.inf
@@ -173,20 +185,20 @@ class Replayed(Channel):
             periods, target = periods - 1, segments.total
         return periods * segments.span_s + segments.reached_at(target) - begin
 
-    def _locate(self, at_s: float) -> tuple[float, float]:
-        """Return how often the trace has been played, and where in it *at_s* lies."""
-        position = at_s + self._offset_s
+    def _past_end(self, position: float) -> tuple[float, float]:
+        """Return how often the trace has been played by *position*, and where that leads."""
         span_s = self._segments.span_s
-        if position < span_s or self._at_end is AtEnd.HOLD:
-            return 0.0, position
         if self._at_end is AtEnd.REPEAT:
             return divmod(position, span_s)
+        if self._at_end is AtEnd.HOLD:
+            return 0.0, position
         if position > span_s * _ROUNDED_UP:
-            raise self._too_short(span_s - self._offset_s)
+            raise self._too_short()
         return 0.0, span_s
 
-    def _too_short(self, at_s: float) -> TraceError:
+    def _too_short(self) -> TraceError:
+        ends_at_s = self._segments.span_s - self._offset_s
         return TraceError(
-            f"{self._who} ends at {at_s:g} s of simulated time, and the simulation goes on; "
+            f"{self._who} ends at {ends_at_s:g} s of simulated time, and the simulation goes on; "
             "give a longer trace, or say at_end: repeat or hold"
         )

@@ -45,6 +45,8 @@ def replay_trace(
             )
         efficiency = _efficiency(trace.kind, samples.values, snr_of_unit_gain[device])
         who = f"{trace.name}: device {device}"
+        if at_end is AtEnd.ERROR and offset_s - begins_s >= trace.span_s(device):
+            raise TraceError(f"{who} ends before the offset of {offset_s:g} s")
         if not np.isfinite(efficiency).all():
             raise TraceError(f"{who} reaches {samples.values.max():g} dB: no channel does")
         try:

@@ -63,7 +63,8 @@ class Trace:
 
 def write_trace(path: Path, trace: Trace) -> None:
     """Write *trace*, one row group a device, so that one can be read alone."""
-    metadata = {**trace.metadata, "kind": str(trace.kind)}
+    metadata = {key: value for key, value in trace.metadata.items() if key != "step"}
+    metadata["kind"] = str(trace.kind)
     if trace.step_s is not None:
         metadata["step"] = repr(float(trace.step_s))
     schema = pa.schema(
@@ -88,10 +89,11 @@ def read_trace(path: Path) -> Trace:
     """
     try:
         table = pq.read_table(path)
+        columns = table.column_names
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     except FileNotFoundError:
         raise TraceError(f"{path}: there is no such trace file") from None
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
         raise TraceError(f"{path}: cannot be read as a Parquet file: {reason}") from None
     metadata = {
@@ -99,7 +101,7 @@ def read_trace(path: Path) -> Trace:
         for key, value in (table.schema.metadata or {}).items()
         if not key.startswith(b"ARROW:")
     }
-    kind = _kind(path, table.column_names)
+    kind = _kind(path, columns)
     device = _column(path, table, "device").astype(np.int64)
     times_s = _column(path, table, "time_s")
     values = _column(path, table, str(kind))

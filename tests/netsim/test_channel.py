@@ -91,7 +91,7 @@ def test_what_should_be_carried_is_carried_when_its_time_is_over(upload):
     channel = Replayed(laid_out(pieces), at_end, offset_s)
     seconds = channel.seconds_to_carry(from_s, need)
     if seconds < math.inf:
-        assert channel.carried(from_s, from_s + seconds) == pytest.approx(need, rel=1e-9)
+        assert channel.carried(from_s, from_s + seconds) == pytest.approx(need, rel=1e-9, abs=0)
     else:
         assert at_end is AtEnd.HOLD
         assert channel.carried(from_s, from_s + 1e6) < need
@@ -224,12 +224,14 @@ def test_a_trace_that_moves_or_ends_is_not_a_constant():
 def test_efficiency_and_signal_to_noise_ratio_are_inverse(efficiency):
     snr = snr_of_efficiency(np.array([efficiency]))
     assert snr[0] == pytest.approx(2**efficiency - 1, rel=1e-9, abs=1e-15)
-    assert shannon_efficiency(snr)[0] == pytest.approx(efficiency, rel=1e-12)
+    assert shannon_efficiency(snr)[0] == pytest.approx(efficiency, rel=1e-12, abs=0)
 
 
 def test_a_weak_signal_is_not_rounded_away():
     assert math.log2(1 + 1e-17) == 0
-    assert shannon_efficiency(np.array([1e-17]))[0] == pytest.approx(1e-17 / math.log(2))
+    efficiency = shannon_efficiency(np.array([1e-17]))[0]
+    assert efficiency == pytest.approx(1e-17 / math.log(2), rel=1e-12, abs=0)
+    assert snr_of_efficiency(np.array([efficiency]))[0] == pytest.approx(1e-17, rel=1e-12, abs=0)
 
 
 def test_an_upload_over_several_pieces_and_repetitions():
@@ -240,6 +242,14 @@ def test_an_upload_over_several_pieces_and_repetitions():
     assert channel.seconds_to_carry(3.5, 3.0) == 1.0  # over the end
     assert channel.seconds_to_carry(0.0, 6.0 * 10**9 + 3.0) == 4.0 * 10**9 + 3.25
     assert channel.carried(0.5, 4.0 * 10**9 + 0.5) == 6.0 * 10**9
+
+
+def test_what_is_carried_does_not_depend_on_how_often_the_trace_was_played_before():
+    channel = Replayed(laid_out([(1.0, 0.1), (1.0, 0.3)]), AtEnd.REPEAT)
+    for played in (1, 10**6, 10**12):
+        from_s = 2.0 * played + 0.25
+        assert channel.carried(from_s, from_s + 0.25) == pytest.approx(0.025, rel=1e-12, abs=0)
+        assert channel.seconds_to_carry(from_s, 0.175) == pytest.approx(0.75 + 0.1 / 0.3)
 
 
 def test_an_upload_that_ends_with_the_trace_does_not_wait_for_a_silence():
@@ -254,6 +264,8 @@ def test_after_its_end_a_held_trace_keeps_its_last_efficiency():
     assert channel.efficiency(1e6) == 4.0
     assert channel.seconds_to_carry(0.0, 406.0) == 102.0
     assert channel.seconds_to_carry(50.0, 4.0) == 1.0
+    assert channel.seconds_to_carry(2.0, 4e-9) == 1e-9  # no digit is lost at the end,
+    assert channel.seconds_to_carry(1e12, 4e-9) == 1e-9  # nor late in a long run
     assert channel.carried(1.5, 11.5) == 40.0
 
 
@@ -308,7 +320,7 @@ def test_a_trace_may_be_used_up_to_its_very_end_but_no_further():
     channel = Replayed(laid_out(pieces), AtEnd.ERROR, 0.5, who="walk.parquet: device 3")
     assert channel.seconds_to_carry(0.0, 5.0) == 1.5
     assert channel.carried(0.0, 1.5) == 5.0
-    assert channel.carried(0.0, np.nextafter(1.5, 2)) == 5.0  # the clock has rounded
+    assert channel.carried(0.0, 1.5 + 1e-15) == 5.0  # the clock has rounded
     assert channel.efficiency(1.5) == 4.0
     past_the_end = [
         lambda: channel.seconds_to_carry(0.0, 5.001),
@@ -362,7 +374,7 @@ def test_gains_become_efficiencies_with_the_powers_of_each_device(devices):
     for channel, (one, other, snr) in zip(channels, devices, strict=True):
         for at_s, gain_db in ((0.5, one), (1.5, other)):
             expected = math.log1p(10 ** (gain_db / 10) * snr) / math.log(2)
-            assert channel.efficiency(at_s) == pytest.approx(expected, rel=1e-9)
+            assert channel.efficiency(at_s) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 def test_each_kind_says_what_its_values_are():

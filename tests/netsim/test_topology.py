@@ -21,7 +21,7 @@ def wired(*edges):
 @given(st.integers(0, 30), st.lists(links, min_size=1, max_size=5))
 def test_a_star_has_its_devices_and_its_hops_in_order(num_devices, hops):
     wireless = Link(latency_s=0.25, wireless=True)
-    star = Topology.star(num_devices, wireless, hops)
+    star = Topology.star(num_devices, 0.25, hops)
     assert star.num_devices == num_devices
     assert [star.wireless(k) for k in range(num_devices)] == [wireless] * num_devices
     assert star.backhaul() == hops

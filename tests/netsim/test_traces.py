@@ -161,6 +161,13 @@ def test_a_file_of_others_may_hold_more_columns_in_any_order_and_narrower_types(
     assert (trace.step_s, trace.metadata["origin"]) == (0.125, "elsewhere")
 
 
+def test_a_fleet_of_many_devices_is_kept_apart(tmp_path):
+    devices = [Samples(np.array([0.0, 1.0]), np.full(2, float(n))) for n in range(300)]
+    write_trace(tmp_path / "t.parquet", Trace(Kind.SNR_DB, devices))
+    read = read_trace(tmp_path / "t.parquet").devices
+    assert [samples.values.tolist() for samples in read] == [[n, n] for n in range(300)]
+
+
 def test_the_sound_columns_are_sound(tmp_path):
     trace = read_file_of(tmp_path / "t.parquet", columns())
     assert [samples.values.tolist() for samples in trace.devices] == [[10, 20], [5, -math.inf]]
@@ -192,6 +199,14 @@ def test_a_truncated_file_is_named(tmp_path, kept):
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * kept)])
     with pytest.raises(TraceError, match=r"t\.parquet: cannot be read as a Parquet file"):
+        read_trace(path)
+
+
+def test_a_file_whose_column_names_are_not_text_is_named(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(columns()), path)
+    path.write_bytes(path.read_bytes().replace(b"time_s", b"time\xffs"))
+    with pytest.raises(TraceError, match=r"t\.parquet: "):
         read_trace(path)
 
 
