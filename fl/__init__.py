@@ -1,15 +1,19 @@
 """Federated learning on a simulated wireless network.
 
-scenario    what is run: YAML files, checked
-schemes     named combinations of split, update, pruning and bandwidth
-models      what is trained, and what that costs in cycles and bits
-allocation  who gets which share of the band, and who prunes how much
-round       one round as a chain of events; read this first
-experiment  a run: the cell of a scenario on one clock
-tables      what came of the rounds, as Arrow tables
-results     the run directory
-summary     a run in a few numbers
-cli         the command ``straggler``
+scenario        what is run: YAML files, checked
+schemes         named combinations of split, update, pruning and bandwidth
+models          what is trained, and what that costs in cycles and bits
+allocation      who gets which share of the band, and who prunes how much
+round           one round as a chain of events; read this first
+generation      what a scenario says of its channel, to a trace
+experiment      a run: the cell of a scenario on one clock
+tables          what came of the rounds, as Arrow tables
+results         the run directory
+summary         a run in a few numbers
+cli             the command ``straggler``
+trace_commands  straggler trace: generate, info, plot
+trace_import    straggler trace import
+trace_plot      pictures of a trace
 
 >>> import fl
 >>> run = fl.run("scenarios/frozen-channel.yaml", rounds=2)

@@ -1,6 +1,7 @@
 """The command ``straggler``."""
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from fl.experiment import Experiment
-from fl.results import Run, free_directory, run_directory
-from fl.scenario import Scenario, load_scenario, reference, write_scenario
-from fl.summary import Summary, summarise
+from fl.models import SAME
+from fl.results import free_directory, run_directory
+from fl.scenario import Scenario, json_schema, load_scenario, reference, write_scenario
+from fl.summary import Summary, summarise_directory
+from fl.trace_commands import trace_app
 from netsim.errors import InputError
 
 app = typer.Typer(
@@ -24,6 +27,7 @@ app = typer.Typer(
 )
 scenario_app = typer.Typer(help="Check and show scenario files.", no_args_is_help=True)
 app.add_typer(scenario_app, name="scenario")
+app.add_typer(trace_app, name="trace")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario YAML file.")]
 Settings = Annotated[
@@ -50,7 +54,7 @@ def run_command(
     ):
         task = bar.add_task(checked.name, total=checked.rounds)
         experiment.run(directory, lambda done: bar.update(task, completed=done))
-    _print_summary(summarise(Run.open(folder)), checked)
+    _print_summary(summarise_directory(folder), checked)
     typer.echo(f"\nResults are in {folder}")
 
 
@@ -80,7 +84,7 @@ def keys_command() -> None:
 @scenario_app.command("schema")
 def schema_command() -> None:
     """Print the JSON schema of scenario files, for editors."""
-    typer.echo(json.dumps(Scenario.model_json_schema(), indent=2))
+    typer.echo(json.dumps(json_schema(), indent=2))
 
 
 def main() -> None:
@@ -135,9 +139,12 @@ def _print_summary(summary: Summary, scenario: Scenario) -> None:
 
 
 def _gap(summary: Summary) -> str:
-    if max(abs(summary.median_gap), abs(summary.worst_gap)) < 1e-9:
+    if math.isnan(summary.median_gap):
+        return "nobody arrived"
+    if max(-summary.lowest_gap, summary.highest_gap) < SAME:
         return "equal"
-    return f"{summary.median_gap:+.1%} median, {summary.worst_gap:+.1%} at worst"
+    extremes = f"{summary.lowest_gap:+.1%} to {summary.highest_gap:+.1%}"
+    return f"{summary.median_gap:+.1%} median, {extremes}"
 
 
 def _seconds(value: float) -> str:

@@ -1,7 +1,7 @@
 """A run: the cell that a scenario describes, on one clock, for all its rounds."""
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -9,10 +9,18 @@ from numpy.typing import NDArray
 from simpy import Environment
 
 from fl.allocation import Decision, Policy
+from fl.generation import generated_trace
 from fl.models import Cost
 from fl.round import PHASES, Device, Outcome, Rules, Server
-from fl.scenario import ConstantChannel, PerDevice, Scenario, ScenarioError
-from fl.scenario.loading import gains_need_powers
+from fl.scenario import (
+    ConstantChannel,
+    GeneratedChannel,
+    PerDevice,
+    Scenario,
+    ScenarioError,
+    TraceChannel,
+)
+from fl.scenario.contradictions import gains_need_powers
 from fl.tables import Collector, Sink
 from netsim.channel import Channel, Constant, replay_trace, shannon_efficiency
 from netsim.cpu import Cpu
@@ -42,6 +50,15 @@ class Experiment:
         self._cost = self._make_cost()
         uplink = scenario.uplink
         self._bandwidth_hz = uplink.bandwidth * uplink.spatial_layers
+        _check_finite(scenario.name, "uplink.bandwidth", np.array([self._bandwidth_hz]))
+        with np.errstate(over="ignore"):
+            costs = {
+                "personal part": self._cost.personal_s,
+                "warm-up": self._cost.warmup_s,
+                "global part": self._cost.global_part_s,
+            }
+        for what, seconds in costs.items():
+            _check_finite(scenario.name, f"the time for the {what}", seconds)
         self._policy = Policy(
             scenario.scheme,
             self._cost,
@@ -132,17 +149,35 @@ class Experiment:
         channel = self.scenario.uplink.channel
         snr = self._snr_of_unit_gain()
         if isinstance(channel, ConstantChannel):
-            gains = self._each("uplink.channel.gain", channel.gain)
-            return [Constant(value) for value in shannon_efficiency(gains * snr).tolist()]
+            with np.errstate(over="ignore"):
+                snr = snr * self._each("uplink.channel.gain", channel.gain)
+            _check_finite(self.scenario.name, "gain x transmit power / noise power", snr)
+            return [Constant(value) for value in shannon_efficiency(snr).tolist()]
         assert self.trace is not None
         offsets_s = self._each("uplink.channel.offset", channel.offset)
-        return replay_trace(self.trace, channel.at_end, offsets_s.tolist(), snr.tolist())
+        return replay_trace(
+            self.trace, channel.at_end, self._trace_devices(), offsets_s.tolist(), snr.tolist()
+        )
+
+    def _trace_devices(self) -> Sequence[int]:
+        """Return which of the trace's devices each device replays."""
+        channel, count = self.scenario.uplink.channel, self.scenario.devices.count
+        if not isinstance(channel, TraceChannel) or channel.devices == "index":
+            return range(count)
+        if channel.devices == "random":
+            assert self.trace is not None
+            stream = self._streams("uplink.channel.devices")
+            return stream.integers(len(self.trace.devices), size=count).tolist()
+        return channel.devices
 
     def _snr_of_unit_gain(self) -> NDArray[np.float64]:
         power_w, noise_w = self.scenario.devices.transmit_power, self.scenario.uplink.noise_power
         if power_w is None or noise_w is None:
             return np.ones(self.scenario.devices.count)
-        return self._each("devices.transmit_power", power_w) / noise_w
+        with np.errstate(over="ignore"):
+            snr = self._each("devices.transmit_power", power_w) / noise_w
+        _check_finite(self.scenario.name, "transmit power / noise power", snr)
+        return snr
 
     def _each(self, purpose: str, value: PerDevice) -> NDArray[np.float64]:
         return value.values(self.scenario.devices.count, lambda: self._streams(purpose))
@@ -170,6 +205,8 @@ def _read_trace(scenario: Scenario) -> Trace | None:
     channel = scenario.uplink.channel
     if isinstance(channel, ConstantChannel):
         return None
+    if isinstance(channel, GeneratedChannel):
+        return generated_trace(channel.generate, scenario.devices.count, scenario.seed)
     trace = read_trace(channel.trace)
     if trace.kind is Kind.GAIN_DB:
         for path, message in gains_need_powers(scenario):
@@ -180,6 +217,11 @@ def _read_trace(scenario: Scenario) -> Trace | None:
             f"a trace of {trace.kind} ({trace.name}): leave them out, or set them to null"
         )
     return trace
+
+
+def _check_finite(name: str, what: str, values: NDArray[np.float64]) -> None:
+    if not np.isfinite(values).all():
+        raise ScenarioError(f"{name}: {what} is too large a number")
 
 
 @contextmanager

@@ -79,6 +79,8 @@ class RunDirectory:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.num_rounds = 0
+        """Written so far."""
         self._writers = {
             name: pq.ParquetWriter(
                 self._partial(name),
@@ -92,6 +94,7 @@ class RunDirectory:
 
     def write(self, rounds: pa.Table, devices: pa.Table, events: pa.Table) -> None:
         """Take the next rounds."""
+        self.num_rounds += rounds.num_rows
         for writer, table in zip(self._writers.values(), (rounds, devices, events), strict=True):
             writer.write_table(table)
 
@@ -109,7 +112,7 @@ class RunDirectory:
 def run_directory(folder: Path, scenario: Scenario, trace: Trace | None) -> Iterator[RunDirectory]:
     """Make a run directory, and finish it with the block: ``finished``, or ``failed``.
 
-    Rounds that were over when the block failed are kept.
+    Rounds that were over when the block failed are kept; if there were none, nothing is.
 
     Raises:
         RunDirectoryError: It holds a run already, or cannot be made.
@@ -130,17 +133,22 @@ def run_directory(folder: Path, scenario: Scenario, trace: Trace | None) -> Iter
         | {"python": platform.python_version()},
         "sha256": {Path(trace.name).name: trace.sha256} if trace is not None else {},
     }
+    made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _write_atomically(folder / "scenario.yaml", write_scenario(scenario, folder))
         _write_manifest(folder, manifest)
         directory = RunDirectory(folder)
     except OSError as error:
+        _clear(folder, remove=made)
         raise RunDirectoryError(f"{folder}: cannot hold a run: {error.strerror}") from None
     try:
         yield directory
     except BaseException as error:
         directory.close()
+        if not directory.num_rounds:
+            _clear(folder, remove=made)
+            raise
         reason = str(error) or type(error).__name__
         wall_seconds = time.monotonic() - began
         manifest |= {"status": "failed", "reason": reason, "wall_seconds": wall_seconds}
@@ -158,6 +166,16 @@ def free_directory(parent: Path, name: str) -> Path:
         number += 1
         folder = parent / f"{name}-{number}"
     return folder
+
+
+def _clear(folder: Path, *, remove: bool) -> None:
+    """Take away the files of a run, and the folder, if it was made for them."""
+    for name in _FILES:
+        for file in (folder / name, folder / f".{name}.partial"):
+            if file.is_file():
+                file.unlink()
+    if remove and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ arrow, and each line on the right, is an event on their common clock. Nothing he
 computes a latency: it is what the clock has come to when the last upload arrives.
 """
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from simpy import Environment, Event
 from fl.allocation import Decision
 from fl.models import SAME, Workload
 from netsim.cpu import Cpu
+from netsim.last_call import LastCall
 from netsim.timeline import Timeline
 from netsim.uplink import Uplink
 from netsim.wire import Wire
@@ -120,10 +122,10 @@ class Device:
             phase = GLOBAL
             if kept:
                 spent[GLOBAL] = yield cpu.run(kept * work.global_cycles_per_weight)
-            # Line 13: send it.
+            # Line 13: send it. Nothing to send is said, too: others may use the share.
             phase = UPLOAD
+            spent[UPLOAD] = yield server.uplink.send(self.index, bits)
             if bits:
-                spent[UPLOAD] = yield server.uplink.send(self.index, bits)
                 phase = BACKHAUL
                 for wire in server.backhaul:
                     spent[BACKHAUL] += yield wire.send(bits)
@@ -131,6 +133,9 @@ class Device:
             began_at_s = server.round_began_at_s + sum(spent[:phase])
             spent[phase] = max(server.env.now - began_at_s, 0.0)
             cpu.abandon()
+            # Who has arrived is through: all that the wires still carry is of those cut.
+            for wire in server.backhaul:
+                wire.abandon()
             if phase < UPLOAD:
                 self.sent_bits = 0
             elif phase == UPLOAD:
@@ -206,7 +211,7 @@ class Server:
     def receive(self) -> None:
         """Take note that one more upload has arrived."""
         self._missing -= 1
-        if not self._missing:
+        if not self._missing and not self._enough.triggered:
             self._enough.succeed()
 
     def _collect(
@@ -225,9 +230,12 @@ class Server:
             if not enough.triggered:
                 enough.succeed()
 
-        # An upload that ends at the deadline is in time, whichever way its sum was rounded.
-        left_s = self.rules.cut_after_s * (1 + SAME) - self.rules.broadcast_s
-        self.env.timeout(left_s).callbacks.append(cut)
+        # An upload that ends at the deadline is in time, whichever way its sum was rounded;
+        # late in a long run, the clock itself rounds to more than that.
+        cut_after_s = self.rules.cut_after_s
+        rounding_s = cut_after_s * SAME + 8 * math.ulp(self.env.now + cut_after_s)
+        left_s = cut_after_s - self.rules.broadcast_s + rounding_s
+        LastCall(self.env, left_s).callbacks.append(cut)
         yield enough
         late = [device for device in devices if not self.has_arrived(device)]
         for device in late:

@@ -17,7 +17,7 @@ class FixedRatio(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    fixed: float = Field(ge=0, le=1, description="The pruning ratio.")
+    fixed: float = Field(strict=True, ge=0, le=1, description="The pruning ratio.")
 
 
 def _kind_of_pruning(value: object) -> str:
@@ -28,7 +28,7 @@ def _kind_of_bandwidth(value: object) -> str:
     return "<given>" if isinstance(value, list | tuple) else "<word>"
 
 
-Share = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class Scheme(BaseModel):

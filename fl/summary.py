@@ -2,16 +2,19 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fl.models import SAME
-from fl.results import Run
 
 _COMPUTING = ("personal_s", "warmup_s", "prune_s", "global_s")
 _SENDING = ("upload_s", "backhaul_s")
+#: What a summary needs of the devices' table.
+DEVICE_COLUMNS = ["status", "arrived", "latency_s", "predicted_latency_s", *_COMPUTING, *_SENDING]
 
 
 @dataclass(frozen=True)
@@ -41,17 +44,16 @@ class Summary:
     """Device-rounds that did not make it; with ``late: drop`` they do not count."""
     median_gap: float
     """Median over devices and rounds of (emergent - predicted) / predicted latency."""
-    worst_gap: float
-    """The same at its worst."""
+    lowest_gap: float
+    highest_gap: float
     infeasible: int
     """Device-rounds for which no pruning ratio meets the deadline."""
     stragglers: list[Straggler]
     """Most rounds first."""
 
 
-def summarise(run: Run) -> Summary:
-    """Return the summary of a run."""
-    rounds, devices = run.rounds, run.devices
+def summarise(rounds: pa.Table, devices: pa.Table) -> Summary:
+    """Return the summary of a run from its tables; of devices, `DEVICE_COLUMNS` will do."""
     num_rounds = rounds.num_rows
     num_devices = devices.num_rows // num_rounds
     latency_s = rounds["latency_s"].to_numpy()
@@ -69,10 +71,17 @@ def summarise(run: Run) -> Summary:
         missed=int(sum(filter(None, rounds["deadline_missed"].to_pylist()))),
         late=_late(devices, arrived, deadline_s),
         median_gap=float(np.median(gap)) if len(gap) else np.nan,
-        worst_gap=float(gap.max()) if len(gap) else np.nan,
+        lowest_gap=float(gap.min()) if len(gap) else np.nan,
+        highest_gap=float(gap.max()) if len(gap) else np.nan,
         infeasible=int((np.asarray(status) == "infeasible").sum()),
         stragglers=_stragglers(rounds, devices, num_rounds, num_devices),
     )
+
+
+def summarise_directory(folder: Path) -> Summary:
+    """Return the summary of a run directory, reading no more than it needs."""
+    rounds = pq.read_table(folder / "rounds.parquet")
+    return summarise(rounds, pq.read_table(folder / "devices.parquet", columns=DEVICE_COLUMNS))
 
 
 def _late(devices: pa.Table, arrived: NDArray[np.bool_], deadline_s: float | None) -> int:
@@ -93,15 +102,20 @@ def _gaps(devices: pa.Table, arrived: NDArray[np.bool_]) -> NDArray[np.float64]:
 def _stragglers(
     rounds: pa.Table, devices: pa.Table, num_rounds: int, num_devices: int
 ) -> list[Straggler]:
-    """Count who was last, and why: which part of its time was further above the median's."""
-    shape = (num_rounds, num_devices)
+    """Count who was last, and why."""
     last = rounds["straggler"].to_numpy()
-    row = np.arange(num_rounds)
-    excess = []
+    shape, row = (num_rounds, num_devices), np.arange(num_rounds)
+    spent, excess = [], []
     for columns in (_COMPUTING, _SENDING):
-        spent_s = np.sum([devices[name].to_numpy() for name in columns], axis=0).reshape(shape)
-        excess.append(spent_s[row, last] - np.median(spent_s, axis=1))
-    computing = excess[0] > excess[1]
+        seconds = np.sum([devices[name].to_numpy() for name in columns], axis=0).reshape(shape)
+        spent.append(seconds[row, last])
+        excess.append(seconds[row, last] - np.median(seconds, axis=1))
+    # Why: the part of its time that was further above the median's. Where all are alike, the
+    # larger part; of a device that was cut, the part it was cut in.
+    alike = np.abs(excess[0] - excess[1]) <= 1e-9 * (spent[0] + spent[1])
+    computing = np.where(alike, spent[0] > spent[1], excess[0] > excess[1])
+    cut = ~devices["arrived"].to_numpy().reshape(shape)[row, last]
+    computing = np.where(cut, spent[1] == 0, computing)
     by_computing = Counter(last[computing].tolist())
     return [
         Straggler(device, count, by_computing[device])

@@ -160,7 +160,6 @@ class _Batch:
     def devices(self, bandwidth_hz: float) -> pa.Table:
         num_rounds, num_devices = self._kept.shape
         snr = snr_of_efficiency(self._whole_band_bps / bandwidth_hz)
-        predicted_s = self._cost.latency_s(self._kept, self._shares * self._whole_band_bps)
         columns: dict[str, object] = {
             "round": np.repeat(self._round, num_devices),
             "device": np.tile(np.arange(num_devices, dtype=np.int32), num_rounds),
@@ -168,7 +167,7 @@ class _Batch:
             "pruning_ratio": self._pruning_ratio,
             "snr_db": ratios_to_db(snr),
             "status": _dictionary(self._status.ravel(), _STATUSES),
-            "predicted_latency_s": predicted_s,
+            "predicted_latency_s": self._predicted_s(),
             "latency_s": pa.array(self._latency_s.ravel(), mask=~self._arrived.ravel()),
             "upload_bits": self._sent_bits,
             "arrived": self._arrived,
@@ -195,12 +194,20 @@ class _Batch:
         return _table(columns, EVENTS, len(chain))
 
     def _stragglers(self) -> NDArray[np.int64]:
-        """Return who arrived last; of those cut, who was furthest from the end of its upload."""
+        """Return who arrived last; of those cut, who was furthest from the end of its upload.
+
+        Of equals it is the one predicted to take longest, then the one of lowest number.
+        """
         sent = self._sent_bits / np.maximum(self._cost.upload_bits(self._kept), 1)
         last = self._latency_s.argmax(axis=1)
-        furthest = np.where(self._arrived, np.inf, sent).argmin(axis=1)
+        unsent = np.where(self._arrived, np.inf, sent)
+        least = unsent == unsent.min(axis=1, keepdims=True)
+        furthest = np.where(least, self._predicted_s(), -np.inf).argmax(axis=1)
         stragglers: NDArray[np.int64] = np.where(self._arrived.all(axis=1), last, furthest)
         return stragglers
+
+    def _predicted_s(self) -> NDArray[np.float64]:
+        return self._cost.latency_s(self._kept, self._shares * self._whole_band_bps)
 
     def _wait_s(self) -> NDArray[np.float64]:
         """Return how long each device was idle at the end of each round."""

@@ -71,6 +71,10 @@ class Dimension:
         """The accepted units, for a message."""
         return ", ".join([*self.linear, *self.logarithmic])
 
+    def is_logarithmic(self, text: str) -> bool:
+        """Return whether a quantity is written in decibels."""
+        return any(text.endswith(unit) for unit in self.logarithmic)
+
     def parse(self, text: str) -> float:
         """Return the SI value of a number with its unit.
 
@@ -114,6 +118,9 @@ FREQUENCY = Dimension(
 )
 POWER = Dimension("a power", {"W": "1", "mW": "1e-3"}, {"dBm": -30.0, "dBW": 0.0}, "28 dBm")
 GAIN = Dimension("a gain", {}, {"dB": 0.0}, "-100 dB")
+LEVEL = Dimension("a level", {"dB": "1"}, {}, "97 dB")
+DISTANCE = Dimension("a distance", {"m": "1", "km": "1e3"}, {}, "100 m")
+SPEED = Dimension("a speed", {"m/s": "1", "km/h": "0.2777777777777777777777777778"}, {}, "30 km/h")
 DATA_RATE = Dimension(
     "a data rate",
     {"bit/s": "1", "kbit/s": "1e3", "Mbit/s": "1e6", "Gbit/s": "1e9"},

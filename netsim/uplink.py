@@ -100,8 +100,11 @@ class HeldUplink(Uplink):
 
 
 def _grains(share: float) -> int:
-    """Return *share* in whole parts of the band: what is added and taken away leaves no dust."""
-    return round(share * 2**60)
+    """Return *share* in whole parts of the band: what is added and taken away leaves no dust.
+
+    There are 2**1022 of them, so that the share of any float is exact.
+    """
+    return int(math.ldexp(share, 1022))
 
 
 @dataclass(slots=True)
@@ -110,7 +113,7 @@ class _Upload:
 
     device: int
     done: Event
-    began_at_s: float
+    began_after_s: float  # since the round began
     bits: float
     left: float
     stretch: int  # the first stretch that `left` does not account for
@@ -157,10 +160,10 @@ class RedistributedUplink(Uplink):
         if bits == 0:
             self._freed += _grains(share)
             done.succeed(0.0)
-        elif share > 0:
+        elif _grains(share):
             left = bits / (share * self._bandwidth_hz)
             upload = _Upload(
-                device, done, self._env.now, bits, left, len(self._stretches), self._virtual_s
+                device, done, self._elapsed_s, bits, left, len(self._stretches), self._virtual_s
             )
             self._uploads[device] = upload
             self._sending += _grains(share)
@@ -185,6 +188,7 @@ class RedistributedUplink(Uplink):
         self._sending = 0  # the shares of those who send, or were cut, in grains
         self._multiplier = 1.0
         self._virtual_s = 0.0
+        self._elapsed_s = 0.0  # since the round began; a clock that does not grow stale
         self._since_s = self._env.now  # when the stretch under way began
         self._stretches: list[tuple[float, float, float]] = []  # (from, to, multiplier)
         self._bounds: list[tuple[float, int]] = []  # heap of (virtual time, device)
@@ -196,12 +200,16 @@ class RedistributedUplink(Uplink):
         peak = self._channels[upload.device].peak
         return upload.settled_at + upload.left / peak if peak > 0 else math.inf
 
-    def _close_stretch(self) -> None:
+    def _close_stretch(self, seconds: float | None = None) -> None:
+        """End the stretch under way, which took *seconds*, if these were waited for."""
         now = self._env.now
-        if now > self._since_s:
+        if seconds is None:
+            seconds = now - self._since_s
+        if seconds:
             self._stretches.append((self._since_s, now, self._multiplier))
-            self._virtual_s += (now - self._since_s) * self._multiplier
-            self._since_s = now
+            self._virtual_s += seconds * self._multiplier
+            self._elapsed_s += seconds
+        self._since_s = now
 
     def _settle(self, upload: _Upload) -> None:
         """Subtract what *upload* has carried in the stretches closed since last time."""
@@ -225,7 +233,7 @@ class RedistributedUplink(Uplink):
         self._multiplier = 1.0 + self._freed / self._sending
         self._first, soonest_s = self._first_to_finish()
         if self._first is not None:
-            self._next = Timeout(self._env, soonest_s)
+            self._next = Timeout(self._env, soonest_s, soonest_s)
             self._next.callbacks.append(self._finish)
 
     def _first_to_finish(self) -> tuple[_Upload | None, float]:
@@ -255,9 +263,9 @@ class RedistributedUplink(Uplink):
         if event is not self._next or upload is None:  # the senders have changed meanwhile
             return
         del self._uploads[upload.device]
-        self._close_stretch()
+        self._close_stretch(event.value)
         share = _grains(self._shares[upload.device])
         self._sending -= share
         self._freed += share
-        upload.done.succeed(self._env.now - upload.began_at_s)
+        upload.done.succeed(self._elapsed_s - upload.began_after_s)
         self._open_stretch()

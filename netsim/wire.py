@@ -28,3 +28,7 @@ class Wire:
         self._free_at_s = now + queued + occupied
         seconds = queued + occupied + self._link.latency_s
         return Timeout(self._env, seconds, seconds)
+
+    def abandon(self) -> None:
+        """Drop what is under way and all that is queued; its events no longer matter."""
+        self._free_at_s = self._env.now

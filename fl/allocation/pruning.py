@@ -12,9 +12,10 @@ def time_for_global_part(
     """Return the seconds that the deadline leaves each device for its global part.
 
     It is the T_th - T^cmp-Per of Eq. (47), less the warm-up where that is counted, and less
-    what broadcast and backhaul take. Below zero no pruning ratio can meet the deadline.
+    the broadcast. Below zero no pruning ratio can meet the deadline: it has passed before
+    the device comes to its global part.
     """
-    left_s = deadline_s - cost.broadcast_s - cost.delivery_s - cost.personal_s
+    left_s = deadline_s - cost.broadcast_s - cost.personal_s
     return left_s - cost.warmup_s if count_warmup else left_s
 
 
@@ -27,7 +28,8 @@ def deadline_ratio(
 
         \rho_k = \left(1 - \frac{T_{th} - T_k^{cmp-Per}}{T_k^{cmp-G} + T_k^{com-G}}\right)^+
 
-    A device without a rate, or without time left, prunes all.
+    A device without a rate, or without time left, prunes all. What is sent takes the latency
+    of radio and backhaul, too, which the paper neglects.
 
     Args:
         cost: What a round takes of each device.
@@ -36,5 +38,5 @@ def deadline_ratio(
     """
     computing_s = cost.global_part_s
     sending_s = seconds_to_send(cost.global_part_bits, rate_bps)
-    ratio = 1.0 - budget_s / (computing_s + sending_s)
+    ratio = 1.0 - (budget_s - cost.delivery_s) / (computing_s + sending_s)
     return np.minimum(np.maximum(ratio, 0.0), 1.0)

@@ -1,25 +1,32 @@
 """Scenario files: what is run.
 
-document   YAML as plain data, with the place of each value; extends and --set
-quantity   values with their unit, one or one a device
-scenario   what a scenario may say: every key, its meaning, its default
-loading    from a file to a checked scenario, and back to text
-reference  every key in a table, out of the model
+document        YAML as plain data, with the place of each value; extends and --set
+quantity        values with their unit, one or one a device
+channel         what a scenario may say of the channel
+scenario        what a scenario may say: every key, its meaning, its default
+contradictions  what no key alone is guilty of
+loading         from a file to a checked scenario, and back to text
+reference       every key in a table, out of the model
 """
 
+from fl.scenario.channel import ConstantChannel, Generate, GeneratedChannel, TraceChannel
 from fl.scenario.document import ScenarioError
-from fl.scenario.loading import load_scenario, write_scenario
+from fl.scenario.loading import load_generate, load_scenario, write_scenario
 from fl.scenario.quantity import PerDevice, Quantity
-from fl.scenario.reference import reference
-from fl.scenario.scenario import ConstantChannel, Scenario, TraceChannel
+from fl.scenario.reference import json_schema, reference
+from fl.scenario.scenario import Scenario
 
 __all__ = [
     "ConstantChannel",
+    "Generate",
+    "GeneratedChannel",
     "PerDevice",
     "Quantity",
     "Scenario",
     "ScenarioError",
     "TraceChannel",
+    "json_schema",
+    "load_generate",
     "load_scenario",
     "reference",
     "write_scenario",

@@ -5,23 +5,29 @@ its file and line, so that whatever is found wrong later can name its place.
 """
 
 import copy
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from fl.schemes import PRESETS
 from netsim.errors import InputError
 
 KeyPath = tuple[str | int, ...]
 
 #: Of each set, a block holds one: they say which kind of block it is.
 _KINDS = (
-    {"gain", "trace"},
+    {"gain", "trace", "generate"},
     {"uniform", "choice"},
+    {"loss", "exponent"},
+    {"distance", "disc"},
+    {"speed", "waypoint"},
+    {"rician", "block_rayleigh"},
 )
 #: Values that are paths, relative to the file in which they stand.
 _PATHS: set[KeyPath] = {("uplink", "channel", "trace")}
@@ -74,11 +80,10 @@ def assignments(settings: Sequence[str]) -> Document:
         keys = dotted.strip().split(".")
         if not equals or not all(keys):
             raise ScenarioError(f"--set {setting}: must be path.to.key=value")
-        try:
-            value = _parser().load(text)
-        except YAMLError:
-            raise ScenarioError(f"--set {setting}: the value is not valid YAML") from None
-        here = _plain(value, (), "--set", {})
+        if keys == ["extends"]:
+            raise ScenarioError(f"--set {setting}: extends stands only in a file")
+        value = _parse(text, f"--set {setting}")
+        here = _plain(value, (), f"--set {setting}", {})
         for key in reversed(keys):
             here = {key: here}
         one = Document(here, {tuple(keys): f"--set {setting}"})
@@ -114,20 +119,14 @@ def _read_chain(path: Path, below: tuple[Path, ...]) -> Document:
 
 def _read_file(path: Path) -> Document:
     try:
-        loaded = _parser().load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ScenarioError(f"{path}: there is no such scenario file") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{path}: is not a text file in UTF-8") from None
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = f":{mark.line + 1}" if mark is not None else ""
-        raise ScenarioError(f"{path}{line}: is not valid YAML: {error.problem}") from None
-    except (YAMLError, ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "nested too deeply"
-        raise ScenarioError(f"{path}: is not valid YAML: {reason}") from None
+    loaded = _parse(text, str(path))
     if not isinstance(loaded, CommentedMap):
         raise ScenarioError(f"{path}: must be a mapping of keys to values")
     places: dict[KeyPath, str] = {(): str(path)}
@@ -136,9 +135,20 @@ def _read_file(path: Path) -> Document:
     return document
 
 
-def _parser() -> YAML:
-    # The round-trip loader runs no code, knows the lines, and refuses a key given twice.
-    return YAML(typ="rt", pure=True)
+def _parse(text: str, name: str) -> object:
+    """Return what YAML makes of *text*; *name* is how errors call it."""
+    try:
+        # The round-trip loader runs no code, knows the lines, and refuses a key given twice.
+        return YAML(typ="rt", pure=True).load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f":{mark.line + 1}" if mark is not None and not name.startswith("--set") else ""
+        raise ScenarioError(f"{name}{line}: is not valid YAML: {error.problem}") from None
+    except RecursionError:
+        raise ScenarioError(f"{name}: is not valid YAML: nested too deeply") from None
+    except (YAMLError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else "unreadable"
+        raise ScenarioError(f"{name}: is not valid YAML: {reason}") from None
 
 
 def _plain(value: object, path: KeyPath, name: str, places: dict[KeyPath, str]) -> Any:  # noqa: ANN401
@@ -163,9 +173,10 @@ def _plain(value: object, path: KeyPath, name: str, places: dict[KeyPath, str]) 
         return value
     for kind in (int, float, str):
         if isinstance(value, kind):
-            # Quantities keep how they were written; what ruamel wraps becomes plain.
-            return value if type(value).__module__.startswith("fl.") else kind(value)
-    raise ScenarioError(f"{name}: {'.'.join(map(str, path))}: cannot be {value!r}")
+            return kind(value)  # of what ruamel wraps
+    place = places.get(path, name)
+    what = reprlib.repr(getattr(value, "value", value))
+    raise ScenarioError(f"{place}: {'.'.join(map(str, path))}: cannot be {what}")
 
 
 def _line(block: object, key: str | int, name: str) -> str:
@@ -178,10 +189,18 @@ def _line(block: object, key: str | int, name: str) -> str:
 def _lay(base: dict[str, Any], top: Mapping[str, Any], path: KeyPath) -> None:
     for key, value in top.items():
         below = base.get(key)
+        if (*path, key) == ("scheme",) and isinstance(value, dict) and _is_preset(below):
+            below = base[key] = PRESETS[below].model_dump(
+                mode="json"
+            )  # a choice laid over a preset's four
         if isinstance(value, dict) and isinstance(below, dict) and _same_kind(below, value):
             _lay(below, value, (*path, key))
         else:
             base[key] = copy.deepcopy(value)
+
+
+def _is_preset(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value in PRESETS
 
 
 def _same_kind(below: Mapping[str, Any], top: Mapping[str, Any]) -> bool:

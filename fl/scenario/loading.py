@@ -6,12 +6,14 @@ import os
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 
+from fl.scenario.channel import Block, Generate, TraceChannel
+from fl.scenario.contradictions import contradictions, generate_contradictions
 from fl.scenario.document import (
     Document,
     KeyPath,
@@ -21,8 +23,9 @@ from fl.scenario.document import (
     overlay,
     read_document,
 )
-from fl.scenario.quantity import PerDevice
-from fl.scenario.scenario import ConstantChannel, Scenario, TraceChannel, blocks_in
+from fl.scenario.scenario import Scenario, blocks_in
+
+BlockT = TypeVar("BlockT", bound=Block)
 
 #: What pydantic says, and what a person would.
 _PLAINER = {
@@ -37,7 +40,7 @@ _PLAINER = {
     "a valid integer, got a number with a fractional part": "a whole number",
     "a valid integer": "a whole number",
     "a valid number, unable to parse string as a number": "a number",
-    "a valid boolean, unable to interpret input": "true or false",
+    "a valid boolean": "true or false",
     "a valid": "a",
 }
 
@@ -64,18 +67,45 @@ def load_scenario(
     document = overlay(document, assignments(settings))
     if overrides:
         document = overlay(document, from_mapping(overrides, "override"))
+    scenario = read_block(document, Scenario)
+    _refuse(document, contradictions(scenario))
+    return scenario
+
+
+def load_generate(settings: Sequence[str]) -> Generate:
+    """Read how to generate a trace from ``key=value`` settings of a command line."""
+    document = overlay(Document(places={(): "generate"}), assignments(settings))
+    generate = read_block(document, Generate)
+    _refuse(document, generate_contradictions(generate, ()))
+    return generate
+
+
+def read_block(document: Document, block: type[BlockT]) -> BlockT:
+    """Return the checked block that a document holds."""
     try:
-        scenario = Scenario.model_validate(document.data)
+        return block.model_validate(_without_nulls(document.data))
     except ValidationError as error:
         details = error.errors(include_url=False)
-        raise ScenarioError("\n".join(_explain(document, one) for one in details)) from None
-    problems = [
-        f"{document.place(path)}: {_dotted(path)}: {message}"
-        for path, message in _contradictions(scenario)
+        lines = [_explain(document, block, one) for one in details]
+        raise ScenarioError("\n".join(lines)) from None
+
+
+def _without_nulls(data: dict[str, Any]) -> dict[str, Any]:
+    """Return *data* without the keys that were taken away; their defaults hold again."""
+    return {
+        key: _without_nulls(value) if isinstance(value, dict) else value
+        for key, value in data.items()
+        if value is not None
+    }
+
+
+def _refuse(document: Document, problems: Iterator[tuple[KeyPath, str]]) -> None:
+    lines = [
+        f"{document.place(path)}: {'.'.join(map(str, path))}: {message}"
+        for path, message in problems
     ]
-    if problems:
-        raise ScenarioError("\n".join(problems))
-    return scenario
+    if lines:
+        raise ScenarioError("\n".join(lines))
 
 
 def write_scenario(scenario: Scenario, folder: Path) -> str:
@@ -83,7 +113,9 @@ def write_scenario(scenario: Scenario, folder: Path) -> str:
     data = scenario.written()
     channel = scenario.uplink.channel
     if isinstance(channel, TraceChannel):
-        data["uplink"]["channel"]["trace"] = os.path.relpath(channel.trace, folder)
+        data["uplink"]["channel"]["trace"] = os.path.relpath(
+            os.path.realpath(channel.trace), os.path.realpath(folder)
+        )
     stream = io.StringIO()
     yaml = YAML()
     yaml.default_flow_style = None
@@ -91,14 +123,14 @@ def write_scenario(scenario: Scenario, folder: Path) -> str:
     return stream.getvalue()
 
 
-def _explain(document: Document, detail: ErrorDetails) -> str:
+def _explain(document: Document, block: type[BaseModel], detail: ErrorDetails) -> str:
     """Return one line on what pydantic found: place, key, what is wrong, what is accepted."""
     path = tuple(step for step in detail["loc"] if not _is_tag(step))
-    place = f"{document.place(path)}: {_dotted(path)}: "
+    place = f"{document.place(path)}: {'.'.join(map(str, path))}: "
     if detail["type"] == "missing":
         return f"{place}is missing"
     if detail["type"] == "extra_forbidden":
-        known = _known_keys(detail["loc"][:-1])
+        known = _known_keys(block, detail["loc"][:-1])
         nearest = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
         hint = f"did you mean {nearest[0]}? " if nearest else ""
         return f"{place}unknown key; {hint}Known here: {', '.join(known)}"
@@ -109,9 +141,9 @@ def _explain(document: Document, detail: ErrorDetails) -> str:
     return f"{place}{message}{got}"
 
 
-def _known_keys(location: KeyPath) -> list[str]:
+def _known_keys(root: type[BaseModel], location: KeyPath) -> list[str]:
     """Return the keys that may stand in the block at *location*."""
-    blocks: list[type[BaseModel]] = [Scenario]
+    blocks: list[type[BaseModel]] = [root]
     for step in location:
         if _is_tag(step):  # it names a key of the one alternative that was meant
             blocks = [block for block in blocks if str(step)[1:-1] in block.model_fields]
@@ -128,49 +160,3 @@ def _known_keys(location: KeyPath) -> list[str]:
 
 def _is_tag(step: str | int) -> bool:
     return str(step).startswith("<")
-
-
-def _contradictions(scenario: Scenario) -> Iterator[tuple[KeyPath, str]]:
-    """Yield what no key alone is guilty of."""
-    count = scenario.devices.count
-    for path, value in _per_device(scenario, ()):
-        if value.law == "each" and len(value.numbers) != count:
-            yield path, f"must have one value for each of {count} devices, has {len(value.numbers)}"
-    scheme = scenario.scheme
-    if scheme.bandwidth != "equal":
-        if len(scheme.bandwidth) != count:
-            yield (
-                ("scheme", "bandwidth"),
-                f"must have one share for each of {count} devices, has {len(scheme.bandwidth)}",
-            )
-        if sum(scheme.bandwidth) > 1 + 1e-9:
-            yield ("scheme", "bandwidth"), f"must sum to at most 1, got {sum(scheme.bandwidth):g}"
-    if scenario.deadline is None and (scheme.pruning == "deadline" or scenario.late == "drop"):
-        wants = "scheme.pruning: deadline" if scheme.pruning == "deadline" else "late: drop"
-        yield ("deadline",), f"is missing; {wants} needs it"
-    elif scenario.late == "drop" and scenario.network.broadcast >= (scenario.deadline or 0):
-        yield ("network", "broadcast"), "must end before the deadline, at which the round is cut"
-    if isinstance(scenario.uplink.channel, ConstantChannel):
-        yield from gains_need_powers(scenario)
-
-
-def gains_need_powers(scenario: Scenario) -> Iterator[tuple[KeyPath, str]]:
-    """Yield what is missing to make a signal-to-noise ratio out of a gain."""
-    if scenario.devices.transmit_power is None:
-        yield ("devices", "transmit_power"), "is missing; the channel is given as gains"
-    if scenario.uplink.noise_power is None:
-        yield ("uplink", "noise_power"), "is missing; the channel is given as gains"
-
-
-def _per_device(block: BaseModel, path: KeyPath) -> Iterator[tuple[KeyPath, PerDevice]]:
-    for name, field in type(block).model_fields.items():
-        value = getattr(block, name)
-        here = (*path, field.alias or name)
-        if isinstance(value, PerDevice):
-            yield here, value
-        elif isinstance(value, BaseModel):
-            yield from _per_device(value, here)
-
-
-def _dotted(path: KeyPath) -> str:
-    return ".".join(map(str, path))

@@ -9,13 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from netsim.units import DATA_RATE, FREQUENCY, GAIN, POWER, TIME, Dimension
+from netsim.units import (
+    DATA_RATE,
+    DISTANCE,
+    FREQUENCY,
+    GAIN,
+    LEVEL,
+    POWER,
+    SPEED,
+    TIME,
+    Dimension,
+    gains_to_linear,
+    ratios_to_db,
+)
+
+#: Of a plain number: whatever is counted, fewer than that.
+_LARGEST = 1e18
 
 
 class Quantity(float):
     """A number in SI units that remembers how it was written."""
 
     text: str
+    logarithmic: bool = False
+    """Whether it was written in decibels."""
 
     def __new__(cls, value: float, text: str) -> Self:
         """Return *value*, written as *text*."""
@@ -66,21 +83,20 @@ class Rule(Reader):
 
     def read(self, value: object) -> Quantity:
         """Return the number that *value* stands for, or say what is wrong with it."""
-        if isinstance(value, Quantity):
-            return value
         if self.dimension is None:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise _wrong("must be a number")
+            if not abs(value) < _LARGEST:
+                raise _wrong(f"must be a number below {_LARGEST:g}")
             number = Quantity(float(value), repr(value))
         elif isinstance(value, bool) or not isinstance(value, str | int | float):
             raise _wrong(f"must be {self.dimension.name}, like {self.dimension.example}")
         else:
             try:
                 number = Quantity(self.dimension.parse(str(value)), str(value).strip())
+                number.logarithmic = self.dimension.is_logarithmic(number.text)
             except ValueError as error:
                 raise _wrong(str(error)) from None
-        if not np.isfinite(number):
-            raise _wrong("must be a finite number")
         if self.above is not None and not number > self.above:
             raise _wrong(f"must be > {self.above:g}")
         if self.at_least is not None and not number >= self.at_least:
@@ -118,7 +134,10 @@ class Rule(Reader):
 
 @dataclass(frozen=True)
 class PerDevice:
-    """A value for each device: one for all, a list, or drawn from a named stream."""
+    """A value for each device: one for all, a list, or drawn from a named stream.
+
+    What is uniform between two values in decibels is uniform in decibels.
+    """
 
     law: str
     numbers: tuple[Quantity, ...]
@@ -132,6 +151,9 @@ class PerDevice:
         """
         numbers = np.array(self.numbers, dtype=np.float64)
         if self.law == "uniform":
+            if all(number.logarithmic for number in self.numbers):
+                low_db, high_db = ratios_to_db(numbers)
+                return gains_to_linear(draw().uniform(low_db, high_db, count))
             return draw().uniform(numbers[0], numbers[1], count)
         if self.law == "choice":
             return numbers[draw().integers(len(numbers), size=count)]
@@ -211,6 +233,14 @@ Bandwidth = Annotated[Quantity, Rule(FREQUENCY, above=0)]
 Power = Annotated[Quantity, Rule(POWER, above=0)]
 DataRate = Annotated[Quantity, Rule(DATA_RATE, above=0)]
 
+Distance = Annotated[Quantity, Rule(DISTANCE, above=0)]
+Speed = Annotated[Quantity, Rule(SPEED, above=0)]
+Level = Annotated[Quantity, Rule(LEVEL)]
+Spread = Annotated[Quantity, Rule(LEVEL, at_least=0)]
+
+DistanceEach = Annotated[PerDevice, Each(Rule(DISTANCE, above=0))]
+SpeedEach = Annotated[PerDevice, Each(Rule(SPEED, at_least=0))]
+LevelEach = Annotated[PerDevice, Each(Rule(LEVEL))]
 DurationEach = Annotated[PerDevice, Each(Rule(TIME, at_least=0))]
 FrequencyEach = Annotated[PerDevice, Each(Rule(FREQUENCY, above=0))]
 PowerEach = Annotated[PerDevice, Each(Rule(POWER, at_least=0))]

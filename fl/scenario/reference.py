@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from fl.scenario.quantity import Reader
 from fl.scenario.scenario import Scenario, blocks_in
+from fl.schemes import PRESETS
 
 _NAMES: dict[object, str] = {
     bool: "`true`, `false`",
@@ -29,6 +30,26 @@ def reference() -> str:
         for key, field in _keys(Scenario, "")
     ]
     return "\n".join(lines)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of scenario files, for editors.
+
+    A file that extends another may leave out what that one says, so nothing is required.
+    """
+    schema = Scenario.model_json_schema()
+    del schema["required"]
+    schema["properties"]["extends"] = {
+        "type": "string",
+        "description": "Another scenario, relative to this file, to lay this one over.",
+    }
+    schema["properties"]["scheme"] = {
+        "anyOf": [{"enum": list(PRESETS)}, {"$ref": "#/$defs/Scheme"}],
+        "description": schema["properties"]["scheme"]["description"],
+    }
+    for block in schema["$defs"].values():
+        block.pop("required", None)
+    return schema
 
 
 def _keys(block: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldInfo]]:

@@ -91,7 +91,7 @@ def good_trace(devices=10):
     ("damage", "message"),
     [
         ("missing", "there is no such trace file"),
-        ("few", "has 3 devices, the scenario 10"),
+        ("few", "has 3 devices, numbered from 0; device 9 is asked for"),
         ("truncated", "cannot be read as a Parquet file"),
         ("nan", "row 7 (device 0): gain_db must be a number, is nan"),
         ("unsorted", "row 20 (device 0): time_s must increase"),
@@ -160,3 +160,19 @@ def test_what_show_prints_runs_from_where_it_was_printed(tmp_path):
 def test_a_wrong_command_is_status_2_too():
     assert straggler("rum").returncode == 2
     assert straggler("run").returncode == 2
+
+
+def test_a_run_that_fails_before_its_first_round_leaves_nothing(tmp_path):
+    shares = "scheme={pruning: none, bandwidth: [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0]}"
+    message = refused(tmp_path, "scenarios/frozen-channel.yaml", "--set", shares)
+    assert "round 0 can never end: the upload of device 9" in message
+
+
+def test_the_resolved_scenario_finds_its_trace_through_a_link(tmp_path):
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "away")
+    out = tmp_path / "link" / "out"
+    settings = ("--set", "rounds=1")
+    assert straggler("run", "scenarios/quickstart.yaml", *settings, "--out", out).returncode == 0
+    again = straggler("scenario", "check", out / "scenario.yaml")
+    assert again.returncode == 0, again.stderr

@@ -3,6 +3,7 @@ import math
 import pytest
 
 import fl
+from fl.scenario import ScenarioError
 from netsim.errors import StalledError, TraceError
 
 SNR = 10**3.8
@@ -189,3 +190,98 @@ def test_a_trace_that_ends_stops_the_run_when_it_is_asked_to(paper_cell, moving_
     paper_cell["uplink"]["channel"] = {"trace": str(moving_trace), "at_end": "error"}
     with pytest.raises(TraceError, match=r"moving.parquet: device \d+ ends at .* at_end"):
         fl.run(paper_cell, rounds=1000)
+
+
+def exact_tie(release, aggregation):
+    """Every upload ends exactly at the deadline: 0.05 s of computing, 0.05 s of sending."""
+    return {
+        "name": "tie",
+        "rounds": 30,
+        "late": "drop",
+        "deadline": "100 ms",
+        "scheme": {"pruning": "none"},
+        "iterations": {"personal": 1, "global": 0},
+        "devices": {
+            "count": 2,
+            "cpu_frequency": "1 GHz",
+            "cycles_per_weight": 1000,
+            "transmit_power": "0 dBm",
+        },
+        "uplink": {
+            "bandwidth": "20 MHz",
+            "noise_power": "0 dBm",
+            "bits_per_weight": 10,
+            "release": release,
+            "channel": {"gain": "0 dB"},
+        },
+        "network": {"aggregation": aggregation},
+        "model": {"personal_weights": 50_000, "global_weights": 50_000},
+    }
+
+
+@pytest.mark.parametrize("aggregation", ["0 s", "10 h", "100 h"])
+@pytest.mark.parametrize("release", ["hold", "redistribute"])
+def test_a_tie_with_the_deadline_is_in_time_however_late_the_clock(release, aggregation):
+    run = fl.run(exact_tie(release, aggregation))
+    assert run.rounds["arrived"].to_pylist() == [2] * 30
+    assert set(run.devices["upload_bits"].to_pylist()) == {500_000}
+
+
+def test_who_has_pruned_all_leaves_its_share_to_the_others(paper_cell):
+    paper_cell |= {"scheme": "equal-resource", "deadline": "400 ms"}
+    paper_cell["devices"]["count"] = 3
+    paper_cell["uplink"]["channel"] = {"gain": ["-100 dB", "-100 dB", "-9000 dB"]}
+    held = fl.run(paper_cell).devices["upload_s"].to_pylist()
+    given_on = fl.run(paper_cell, uplink={"release": "redistribute"}).devices["upload_s"]
+    # The third begins and ends its round computing as long as the others.
+    assert held[2] == 0
+    assert given_on[0].as_py() == pytest.approx(held[0] * 2 / 3, rel=0.02)
+
+
+def test_uploads_that_were_cut_do_not_clog_the_wire(paper_cell):
+    paper_cell |= {"late": "drop", "deadline": "600 ms"}
+    paper_cell["devices"]["count"] = 3
+    paper_cell["network"] = {"backhaul": [{"capacity": "50 Mbit/s"}]}
+    arrived = fl.run(paper_cell, rounds=6).rounds["arrived"].to_pylist()
+    assert arrived[0] > 0
+    assert arrived == [arrived[0]] * 6
+
+
+def test_what_prunes_all_to_skip_a_slow_backhaul_is_feasible(paper_cell):
+    paper_cell |= {"scheme": "equal-resource", "deadline": "40 ms"}
+    paper_cell["network"] = {"backhaul": [{"latency": "50 ms"}]}
+    run = fl.run(paper_cell)
+    assert set(run.devices["status"].to_pylist()) == {"solved"}
+    assert set(run.devices["pruning_ratio"].to_pylist()) == {1.0}
+    assert run.rounds["deadline_missed"].to_pylist() == [False, False]
+
+
+def test_redistribution_does_not_blur_late_on_the_clock(paper_cell):
+    paper_cell["devices"]["count"] = 1
+    paper_cell["uplink"]["release"] = "redistribute"
+    run = fl.run(paper_cell, rounds=5, network={"aggregation": "1000 h"})
+    expected = COMPUTE_S + UPLOAD_S / 10
+    assert run.devices["latency_s"].to_pylist() == pytest.approx([expected] * 5, rel=1e-12)
+
+
+@pytest.mark.parametrize("share", [1e-12, 1e-20, 1e-300])
+def test_a_tiny_share_is_exact_too(paper_cell, share):
+    paper_cell["scheme"] = {"bandwidth": [share]}
+    paper_cell["devices"]["count"] = 1
+    paper_cell["uplink"]["release"] = "redistribute"
+    seconds = fl.run(paper_cell, rounds=1).devices["upload_s"][0].as_py()
+    assert seconds == pytest.approx(UPLOAD_S * 0.1 / share, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"devices": {"cpu_frequency": "1e-290 Hz", "cycles_per_weight": 1e17}},
+        {"uplink": {"channel": {"gain": "3000 dB"}}},
+        {"uplink": {"noise_power": "1e-300 W"}, "devices": {"transmit_power": "1e300 W"}},
+        {"uplink": {"bandwidth": "1e305 Hz", "spatial_layers": 10_000}},
+    ],
+)
+def test_numbers_too_large_together_are_refused(paper_cell, changes):
+    with pytest.raises(ScenarioError, match="too large a number"):
+        fl.run(paper_cell, **changes)

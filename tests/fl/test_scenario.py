@@ -1,9 +1,19 @@
 import json
 from pathlib import Path
 
+import jsonschema
+import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
-from fl.scenario import Scenario, ScenarioError, load_scenario, reference, write_scenario
+from fl.scenario import (
+    Scenario,
+    ScenarioError,
+    json_schema,
+    load_scenario,
+    reference,
+    write_scenario,
+)
 
 CELL = """\
 name: cell
@@ -78,7 +88,7 @@ def test_what_is_written_reads_the_same(cell, tmp_path):
         ("equal-resource", "{bandwidth: [0.5, 0.5]}", "one share for each of 3 devices, has 2"),
         ("equal-resource", "{bandwidth: [0.5, 0.5, 0.1]}", "must sum to at most 1, got 1.1"),
         ("deadline: 25 ms\n", "", "deadline: is missing; scheme.pruning: deadline needs it"),
-        ("{gain: -100 dB}", "{}", ":13: uplink.channel: must be {gain: GAIN} or {trace: FILE"),
+        ("{gain: -100 dB}", "{}", ":13: uplink.channel: must be {gain: GAIN}, {trace: FILE"),
         (
             "{gain: -100 dB}",
             "{gain: -100 dB, at_end: hold}",
@@ -185,12 +195,24 @@ def test_a_setting_of_null_takes_a_value_away(cell):
     [
         ("rounds", "--set rounds: must be path.to.key=value"),
         ("=3", "--set =3: must be path.to.key=value"),
-        ("rounds=[", "--set rounds=[: the value is not valid YAML"),
+        ("rounds=[", "--set rounds=[: is not valid YAML"),
         ("round=3", "--set round=3: round: unknown key; did you mean rounds?"),
         ("foo.bar=3", "--set foo.bar=3: foo: unknown key"),
         ("rounds.x=3", "rounds: must be a whole number"),
         ("uplink.bandwidth=3 s", "--set uplink.bandwidth=3 s: uplink.bandwidth: is not a freq"),
         ("network.broadcast=30 s", "network.broadcast"),
+        ("seed=2024-13-45", "is not valid YAML"),
+        ("seed=" + "[" * 3000, "is not valid YAML"),
+        ("seed=" + "9" * 5000, "seed"),
+        ("extends=x.yaml", "extends stands only in a file"),
+        ("seed=!!python/object:os.system x", "cannot be"),
+        ("rounds=true", "rounds: must be a whole number, got True"),
+        ("rounds='5'", "rounds: must be a whole number, got '5'"),
+        ("scheme.pruning={fixed: true}", "scheme.pruning.fixed: must be a number"),
+        ("devices.count=1000000000000", "devices.count: must be <= 2000000"),
+        ("model.global_weights=400000000000000000", "model.global_weights: must be <= 10"),
+        ("devices.cycles_per_weight=1" + "0" * 400, "must be a number below 1e+18"),
+        ("rounds=null", "rounds: is missing"),
     ],
 )
 def test_a_bad_setting_is_named_as_it_was_given(cell, setting, message):
@@ -212,3 +234,39 @@ def test_the_reference_is_the_one_in_the_documentation_and_explains_every_key():
     assert table in Path("docs/scenario.md").read_text(encoding="utf-8")
     assert "None" not in table
     assert {"`deadline`", "`devices.cpu_frequency`", "`uplink.channel.gain`"} <= set(table.split())
+
+
+def test_null_brings_the_default_back(cell):
+    cell.write_text(CELL + "seed: 5\nlate: drop\n")
+    assert load_scenario(cell).seed == 5
+    scenario = load_scenario(cell, ["seed=null", "late=null", "network=null"])
+    assert (scenario.seed, scenario.late) == (1, "wait")
+
+
+def test_a_choice_laid_over_a_preset_keeps_its_other_three(cell):
+    scheme = load_scenario(cell, ["scheme=fedavg", "scheme.pruning={fixed: 0.4}"]).scheme
+    assert (scheme.split, scheme.pruning.fixed, scheme.bandwidth) == ("none", 0.4, "equal")
+
+
+def test_what_is_uniform_between_decibels_is_uniform_in_decibels(cell):
+    gain = ["uplink.channel.gain={uniform: [-110 dB, -90 dB]}"]
+    drawn = load_scenario(cell, gain).uplink.channel.gain.values(
+        20_000, lambda: np.random.default_rng(1)
+    )
+    quantiles = np.quantile(10 * np.log10(drawn), [0.05, 0.5, 0.95])
+    assert quantiles == pytest.approx([-109, -100, -91], abs=0.2)
+    clocks = ["devices.cpu_frequency={uniform: [1 GHz, 3 GHz]}"]
+    drawn = load_scenario(cell, clocks).devices.cpu_frequency.values(
+        20_000, lambda: np.random.default_rng(1)
+    )
+    assert drawn.mean() == pytest.approx(2e9, rel=0.01)
+
+
+@pytest.mark.parametrize("path", sorted(Path("scenarios").rglob("*.yaml")), ids=lambda p: p.stem)
+def test_the_json_schema_accepts_what_is_shipped(path):
+    plain = YAML(typ="safe").load(path)
+    jsonschema.validate(plain, json_schema())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(plain | {"rouns": 3}, json_schema())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(plain | {"scheme": "equal"}, json_schema())

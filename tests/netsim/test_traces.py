@@ -132,8 +132,8 @@ def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path):
 
 def test_the_last_sample_holds_for_the_stated_step_or_as_long_as_the_one_before():
     samples = Samples(np.array([3.0, 4.0, 6.5]), np.zeros(3))
-    assert Trace(Kind.SNR_DB, [samples]).span_s(0) == 3.5 + 2.5
-    assert Trace(Kind.SNR_DB, [samples], step_s=0.25).span_s(0) == 3.5 + 0.25
+    assert Trace(Kind.SNR_DB, [samples]).span_s(samples) == 3.5 + 2.5
+    assert Trace(Kind.SNR_DB, [samples], step_s=0.25).span_s(samples) == 3.5 + 0.25
 
 
 def test_a_step_measured_with_numpy_is_read_back(tmp_path):
@@ -313,7 +313,7 @@ def test_a_single_sample_needs_a_stated_step(tmp_path, refusal):
     assert message.startswith("device 1 has one sample")
     assert "metadata has no step" in message
     trace = read_file_of(tmp_path / "t.parquet", single, {"step": "0.5"})
-    assert [trace.span_s(device) for device in range(3)] == [1.5, 0.5, 0.5]
+    assert [trace.span_s(samples) for samples in trace.devices] == [1.5, 0.5, 0.5]
 
 
 @pytest.mark.parametrize("metadata", [{b"about": b"\xff"}, {b"\xff": b"about"}])

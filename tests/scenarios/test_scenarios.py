@@ -47,3 +47,10 @@ def test_city_scale_in_small():
     run = fl.run("scenarios/city-scale.yaml", rounds=2, devices={"count": 2000})
     assert run.devices.num_rows == 4000
     assert run.rounds["arrived"].to_pylist() == [2000, 2000]
+
+
+def test_generated_channel_is_as_good_as_a_guess():
+    run = fl.run("scenarios/generated-channel.yaml")
+    gap = run.devices["latency_s"].to_numpy() / run.devices["predicted_latency_s"].to_numpy() - 1
+    assert np.quantile(gap, 0.1) < -0.1
+    assert np.quantile(gap, 0.9) > 0.1

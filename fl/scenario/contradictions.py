@@ -1,0 +1,101 @@
+"""What is wrong with a scenario that no key alone is guilty of."""
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel
+
+from fl.scenario.channel import (
+    AtDistance,
+    ConstantChannel,
+    Generate,
+    GeneratedChannel,
+    GivenLoss,
+    TraceChannel,
+    Waypoints,
+)
+from fl.scenario.document import KeyPath
+from fl.scenario.quantity import PerDevice
+from fl.scenario.scenario import Scenario
+
+Problems = Iterator[tuple[KeyPath, str]]
+
+
+def contradictions(scenario: Scenario) -> Problems:
+    """Yield the keys that do not go together, each with what is wrong."""
+    count = scenario.devices.count
+    for path, value in _per_device(scenario, ()):
+        if value.law == "each" and len(value.numbers) != count:
+            yield path, f"must have one value for each of {count} devices, has {len(value.numbers)}"
+    weights = scenario.model.personal_weights + scenario.model.global_weights
+    if weights * scenario.uplink.bits_per_weight * count >= 2**62:
+        yield ("model",), "is too large: a round of all devices would send more than 2**62 bits"
+    scheme = scenario.scheme
+    if scheme.bandwidth != "equal":
+        if len(scheme.bandwidth) != count:
+            yield (
+                ("scheme", "bandwidth"),
+                f"must have one share for each of {count} devices, has {len(scheme.bandwidth)}",
+            )
+        if sum(scheme.bandwidth) > 1 + 1e-9:
+            yield ("scheme", "bandwidth"), f"must sum to at most 1, got {sum(scheme.bandwidth):g}"
+    if scenario.deadline is None and (scheme.pruning == "deadline" or scenario.late == "drop"):
+        wants = "scheme.pruning: deadline" if scheme.pruning == "deadline" else "late: drop"
+        yield ("deadline",), f"is missing; {wants} needs it"
+    elif scenario.late == "drop" and scenario.network.broadcast >= (scenario.deadline or 0):
+        yield ("network", "broadcast"), "must end before the deadline, at which the round is cut"
+    yield from _channel_contradictions(scenario)
+
+
+def _channel_contradictions(scenario: Scenario) -> Problems:
+    channel, count = scenario.uplink.channel, scenario.devices.count
+    place: KeyPath = ("uplink", "channel")
+    if isinstance(channel, ConstantChannel | GeneratedChannel):
+        yield from gains_need_powers(scenario)
+    if isinstance(channel, GeneratedChannel):
+        yield from generate_contradictions(channel.generate, (*place, "generate"))
+    given = channel.devices if isinstance(channel, TraceChannel) else "index"
+    if isinstance(given, tuple) and len(given) != count:
+        yield (*place, "devices"), f"must name one for each of {count} devices, has {len(given)}"
+
+
+def gains_need_powers(scenario: Scenario) -> Problems:
+    """Yield what is missing to make a signal-to-noise ratio out of a gain."""
+    if scenario.devices.transmit_power is None:
+        yield ("devices", "transmit_power"), "is missing; the channel is given as gains"
+    if scenario.uplink.noise_power is None:
+        yield ("uplink", "noise_power"), "is missing; the channel is given as gains"
+
+
+def generate_contradictions(generate: Generate, place: KeyPath) -> Problems:
+    """Yield what does not go together in how to generate a trace."""
+    urban = generate.path_loss in ("umi", "uma")
+    if generate.duration < generate.step:
+        yield (*place, "duration"), f"must be at least the step, {generate.step.text}"
+    if generate.shadowing == "tr-38.901" and not urban:
+        yield (
+            (*place, "shadowing"),
+            "must be none or {sigma: ..., decorrelation: ...}: only umi and uma have their own",
+        )
+    if urban and not 1.5 <= generate.device_height <= 22.5:
+        yield (*place, "device_height"), "must be between 1.5 m and 22.5 m for umi and uma"
+    if urban and generate.base_station_height is not None and generate.base_station_height <= 1:
+        yield (*place, "base_station_height"), "must be above 1 m for umi and uma"
+    if isinstance(generate.mobility, Waypoints):
+        slowest, fastest = generate.mobility.waypoint
+        if slowest > fastest:
+            yield (*place, "mobility", "waypoint"), "must be [slowest, fastest]"
+        if isinstance(generate.placement, AtDistance):
+            yield (*place, "placement"), "must be {disc: RADIUS}: waypoints lie in a disc"
+    placed = "placement" in generate.model_fields_set
+    if not placed and not isinstance(generate.path_loss, GivenLoss):
+        yield (*place, "placement"), "is missing; path loss depends on it"
+
+
+def _per_device(block: BaseModel, path: KeyPath) -> Iterator[tuple[KeyPath, PerDevice]]:
+    for name, field in type(block).model_fields.items():
+        value = getattr(block, name)
+        here = (*path, field.alias or name)
+        if isinstance(value, PerDevice):
+            yield here, value
+        elif isinstance(value, BaseModel):
+            yield from _per_device(value, here)

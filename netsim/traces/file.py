@@ -1,0 +1,192 @@
+"""Traces in Parquet files: one row group a device, so that one is read without the others.
+
+Columns ``device`` (int32, from 0), ``time_s`` (float64) and one of the kinds, rows sorted
+by device, then time. Metadata: ``kind``, ``step`` in seconds, and whatever else the trace
+says of itself. A file laid out otherwise, as by another program, is read whole.
+"""
+
+import hashlib
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from netsim.errors import TraceError
+from netsim.traces.checks import check_devices, check_samples
+from netsim.traces.trace import Kind, Samples, Trace
+
+
+def write_trace(path: Path, trace: Trace) -> None:
+    """Write *trace*, a device at a time; the file appears when it is whole."""
+    metadata = {key: value for key, value in trace.metadata.items() if key != "step"}
+    metadata["kind"] = str(trace.kind)
+    if trace.step_s is not None:
+        metadata["step"] = repr(float(trace.step_s))
+    schema = pa.schema(
+        [("device", pa.int32()), ("time_s", pa.float64()), (str(trace.kind), pa.float64())],
+        metadata=metadata,
+    )
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with pq.ParquetWriter(
+            partial, schema, compression="zstd", use_dictionary=["device"]
+        ) as writer:
+            # Not a loop over the sequence: devices that are made when asked for are let go.
+            for number in range(len(trace.devices)):
+                samples = trace.devices[number]
+                device = np.full(len(samples.times_s), number, dtype=np.int32)
+                columns = [pa.array(device), pa.array(samples.times_s), pa.array(samples.values)]
+                table = pa.Table.from_arrays(columns, schema=schema)
+                writer.write_table(table, row_group_size=len(device))
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_trace(path: Path) -> Trace:
+    """Open a trace and check it, as far as can be told without reading every device.
+
+    Raises:
+        TraceError: The file cannot be read, or is not a trace; the message says where. The
+            same is raised when a device is asked for whose samples are not in order.
+    """
+    try:
+        file = pq.ParquetFile(path)
+        columns = file.schema_arrow.names
+        with path.open("rb") as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise TraceError(f"{path}: there is no such trace file") from None
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from None
+    metadata = {
+        key.decode(errors="replace"): value.decode(errors="replace")
+        for key, value in (file.schema_arrow.metadata or {}).items()
+        if not key.startswith(b"ARROW:")
+    }
+    kind = _kind(path, columns)
+    for name in ("device", "time_s", str(kind)):
+        _check_column(path, file.schema_arrow, name)
+    step_s = _stated_step(path, metadata)
+    devices = _open_devices(path, file, kind, needs_two=step_s is None)
+    return Trace(kind, devices, step_s, metadata, str(path), sha256)
+
+
+class _RowGroups(Sequence[Samples]):
+    """The devices of a file whose every row group is one device, read when asked for."""
+
+    def __init__(self, path: Path, file: pq.ParquetFile, kind: Kind, *, needs_two: bool) -> None:
+        self._path = path
+        self._file = file
+        self._kind = kind
+        self._needs_two = needs_two
+        sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        self._first_row = [0, *itertools.accumulate(sizes)]
+
+    def __len__(self) -> int:
+        return self._file.num_row_groups
+
+    @overload
+    def __getitem__(self, device: int) -> Samples: ...
+    @overload
+    def __getitem__(self, device: slice) -> Sequence[Samples]: ...
+    def __getitem__(self, device: int | slice) -> Samples | Sequence[Samples]:
+        """Read and check the trace of one device, or of several."""
+        if isinstance(device, slice):
+            return [self[number] for number in range(*device.indices(len(self)))]
+        number = range(len(self))[device]
+        columns = ["time_s", str(self._kind)]
+        try:
+            table = self._file.read_row_group(number, columns=columns)
+        except (OSError, pa.ArrowException) as error:
+            raise _unreadable(self._path, error) from None
+        samples = Samples(*(_numbers(self._path, table, name) for name in columns))
+        first_row = self._first_row[number]
+        check_samples(self._path, number, samples, self._kind, first_row, needs_two=self._needs_two)
+        return samples
+
+
+def _open_devices(
+    path: Path, file: pq.ParquetFile, kind: Kind, *, needs_two: bool
+) -> Sequence[Samples]:
+    devices = [_device_of(file.metadata.row_group(i)) for i in range(file.num_row_groups)]
+    if devices and devices == list(range(len(devices))):
+        return _RowGroups(path, file, kind, needs_two=needs_two)
+    try:
+        table = file.read(columns=["device", "time_s", str(kind)])
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from None
+    device = _numbers(path, table, "device")
+    check_devices(path, device)
+    bounds = np.searchsorted(device, np.arange(device[-1] + 2)).tolist()
+    columns = [_numbers(path, table, name) for name in ("time_s", str(kind))]
+    read = []
+    for number, (start, stop) in enumerate(itertools.pairwise(bounds)):
+        samples = Samples(*(column[start:stop] for column in columns))
+        check_samples(path, number, samples, kind, start, needs_two=needs_two)
+        read.append(samples)
+    return read
+
+
+def _device_of(group: pq.RowGroupMetaData) -> int | None:
+    """Return the one device that a row group holds, if its statistics say so."""
+    for index in range(group.num_columns):
+        column = group.column(index)
+        if column.path_in_schema == "device" and column.statistics is not None:
+            found = column.statistics
+            alone = found.has_min_max and found.min == found.max and found.null_count == 0
+            return int(found.min) if alone else None
+    return None
+
+
+def _kind(path: Path, columns: Sequence[str]) -> Kind:
+    kinds = [kind for kind in Kind if kind in columns]
+    if len(kinds) != 1:
+        found = ", ".join(columns) or "none"
+        raise TraceError(
+            f"{path}: must have one of the columns {', '.join(Kind)}; its columns are {found}"
+        )
+    return kinds[0]
+
+
+def _check_column(path: Path, schema: pa.Schema, name: str) -> None:
+    if schema.names.count(name) != 1:
+        problem = "is missing" if name not in schema.names else "stands more than once"
+        raise TraceError(
+            f"{path}: column {name} {problem}; a trace has device, time_s and one of "
+            f"{', '.join(Kind)}"
+        )
+    wanted = pa.types.is_integer if name == "device" else pa.types.is_floating
+    type_ = schema.field(name).type
+    if not wanted(type_):
+        right = "int32" if name == "device" else "float64"
+        raise TraceError(f"{path}: column {name} must be {right}, is {type_}")
+
+
+def _numbers(path: Path, table: pa.Table, name: str) -> NDArray[np.float64]:
+    column = table.column(name)
+    if column.null_count:
+        raise TraceError(f"{path}: column {name} has {column.null_count} empty values")
+    return column.to_numpy().astype(np.int64 if name == "device" else np.float64, copy=False)
+
+
+def _stated_step(path: Path, metadata: Mapping[str, str]) -> float | None:
+    if "step" not in metadata:
+        return None
+    try:
+        step_s = float(metadata["step"])
+    except ValueError:
+        step_s = np.nan
+    if not 0 < step_s < np.inf:
+        raise TraceError(f"{path}: metadata step must be seconds > 0, is {metadata['step']!r}")
+    return step_s
+
+
+def _unreadable(path: Path, error: Exception) -> TraceError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return TraceError(f"{path}: cannot be read as a Parquet file: {reason}")
