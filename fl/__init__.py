@@ -14,6 +14,7 @@ cli             the command ``straggler``
 trace_commands  straggler trace: generate, info, plot
 trace_import    straggler trace import
 trace_plot      pictures of a trace
+trace_sionna    straggler trace sionna
 
 >>> import fl
 >>> run = fl.run("scenarios/frozen-channel.yaml", rounds=2)

@@ -17,6 +17,8 @@ from fl.results import free_directory, run_directory
 from fl.scenario import Scenario, json_schema, load_scenario, reference, write_scenario
 from fl.summary import Summary, summarise_directory
 from fl.trace_commands import trace_app
+from fl.trace_import import import_command
+from fl.trace_sionna import sionna_command
 from netsim.errors import InputError
 
 app = typer.Typer(
@@ -28,6 +30,8 @@ app = typer.Typer(
 scenario_app = typer.Typer(help="Check and show scenario files.", no_args_is_help=True)
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(trace_app, name="trace")
+trace_app.command("import")(import_command)
+trace_app.command("sionna")(sionna_command)
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario YAML file.")]
 Settings = Annotated[

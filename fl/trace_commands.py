@@ -1,5 +1,6 @@
 """The commands ``straggler trace ...``: make, look at, and draw channel traces."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,7 @@ def generate_command(
         typer.Option("--set", metavar="KEY=VALUE", help="A key of generate, as step='1 ms'."),
     ] = None,
     devices: Annotated[int | None, typer.Option(min=1, help="How many devices.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of every random draw.")] = 1,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of every draw; 1 if not said.")] = None,
     scenario: Annotated[
         Path | None, typer.Option(help="Write what this scenario generates for itself instead.")
     ] = None,
@@ -35,11 +36,14 @@ def generate_command(
     """Generate a trace from the laws of propagation, and write it."""
     refuse_overwriting(out)
     if scenario is not None:
+        if devices is not None or seed is not None:
+            raise ScenarioError(f"{scenario}: says itself how many devices, and the seed")
         trace = _of_scenario(scenario, settings or [])
     elif devices is None:
         raise ScenarioError("trace generate: say how many --devices, or a --scenario")
     else:
-        trace = generated_trace(load_generate(settings or []), devices, seed)
+        made = load_generate(settings or [], devices)
+        trace = generated_trace(made, devices, 1 if seed is None else seed)
     write_new(out, trace)
     typer.echo(f"{out}: {len(trace.devices)} devices")
 
@@ -65,12 +69,13 @@ def plot_command(
         Path | None, typer.Option(help="A .png or .svg to draw; without it, in the terminal.")
     ] = None,
     devices: Annotated[
-        list[int] | None, typer.Option("--device", min=0, help="Which; the first ten if not said.")
+        list[int] | None, typer.Option("--device", min=0, help="Which; the first few if not said.")
     ] = None,
 ) -> None:
     """Draw the values over time, and their distribution."""
     opened = read_trace(trace)
-    chosen = devices or list(range(min(len(opened.devices), 10)))
+    shown = 10 if out is None else 4  # more curves than that hide each other
+    chosen = devices or list(range(min(len(opened.devices), shown)))
     for number in chosen:
         if number >= len(opened.devices):
             raise TraceError(f"{trace}: has {len(opened.devices)} devices, no number {number}")
@@ -80,7 +85,10 @@ def plot_command(
     if out.suffix not in (".png", ".svg"):
         raise TraceError(f"{out}: must end in .png or .svg")
     refuse_overwriting(out)
-    draw_trace(opened, chosen, _UNITS[opened.kind], out)
+    try:
+        draw_trace(opened, chosen, _UNITS[opened.kind], out)
+    except OSError as error:
+        raise unwritable(out, error) from None
     typer.echo(f"{out}: {len(chosen)} devices")
 
 
@@ -95,7 +103,13 @@ def write_new(out: Path, trace: Trace) -> None:
     try:
         write_trace(out, trace)
     except OSError as error:
-        raise TraceError(f"{out}: cannot be written: {error.strerror}") from None
+        raise unwritable(out, error) from None
+
+
+def unwritable(out: Path, error: OSError) -> TraceError:
+    """Return the error that says why a file cannot be written."""
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return TraceError(f"{out}: cannot be written: {reason}")
 
 
 def _of_scenario(path: Path, settings: list[str]) -> Trace:
@@ -109,6 +123,8 @@ def _of_scenario(path: Path, settings: list[str]) -> Trace:
 def _table(trace: Trace, info: TraceInfo) -> Table:
     unit = _UNITS[info.kind]
     table = Table(show_header=False, title=trace.name, title_justify="left")
+    table.add_column()
+    table.add_column(overflow="fold")
     table.add_row("kind", str(info.kind))
     table.add_row("devices", str(info.num_devices))
     table.add_row("samples", f"{info.num_samples} over {info.span_s:g} s (device 0)")

@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 
+from fl.trace_commands import refuse_overwriting, write_new
 from netsim.errors import InputError
-from netsim.traces import Trace, write_trace
+from netsim.traces import Trace
 from netsim.traces.importers import (
     ACTIONS,
     FORMATS,
     Blocks,
     CqiTable,
+    Delimiter,
     Policy,
     Problem,
     Quantity,
@@ -41,7 +43,7 @@ def import_command(  # noqa: PLR0913, PLR0917 -- an option for each thing not gu
     value_column: Annotated[str | None, typer.Option(help="The column of values.")] = None,
     quantity: Annotated[Quantity | None, typer.Option(help="What the values are.")] = None,
     delimiter: Annotated[
-        str | None, typer.Option(help="comma, tab, semicolon or blank; by default as the suffix.")
+        Delimiter | None, typer.Option(help="Between cells; by default as .csv or .tsv says.")
     ] = None,
     bandwidth: Annotated[
         str | None, typer.Option(help="The band that rates were had on, as '20 MHz'.")
@@ -81,7 +83,7 @@ def import_command(  # noqa: PLR0913, PLR0917 -- an option for each thing not gu
     ] = None,
 ) -> None:
     """Make a trace of files of others: measurements, or channels of other simulators."""
-    _check_out(out)
+    refuse_overwriting(out)
     policy = Policy(
         unreadable=unreadable,
         extra=extra,
@@ -111,15 +113,8 @@ def import_command(  # noqa: PLR0913, PLR0917 -- an option for each thing not gu
         policy=policy,
     )
     trace, problems = import_files(files, format_name, settings)
-    write_trace(out, trace)
+    write_new(out, trace)
     _report(files, problems, trace, out)
-
-
-def _check_out(out: Path) -> None:
-    if out.exists() or out.is_symlink():
-        raise InputError(f"{out}: is there already; give another --out, or remove it")
-    if not out.parent.is_dir():
-        raise InputError(f"{out}: there is no folder {out.parent}; make it, or give another --out")
 
 
 def _parsed(option: str, dimension: Dimension, text: str | None) -> float | None:

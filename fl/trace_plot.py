@@ -39,8 +39,9 @@ def draw_trace(trace: Trace, devices: Sequence[int], unit: str, out: Path) -> No
         ordered = np.sort(samples.values)
         portion = np.arange(1, len(ordered) + 1) / len(ordered)
         distribution.step(ordered, portion, linewidth=1.0, label=f"device {number}")
-    over_time.set(xlabel="time, s", ylabel=f"{trace.kind.replace('_', ' ')}, {unit}")
-    distribution.set(xlabel=f"{trace.kind.replace('_', ' ')}, {unit}", ylabel="portion below")
+    label = f"{trace.kind.removesuffix('_db').replace('_', ' ')}, {unit}"
+    over_time.set(xlabel="time, s", ylabel=label)
+    distribution.set(xlabel=label, ylabel="portion below")
     distribution.set_yscale("log")
     distribution.set_ylim(1e-3, 1.2)
     if len(devices) <= 10:

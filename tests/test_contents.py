@@ -9,6 +9,8 @@ PACKAGES = (
     "netsim",
     "netsim.channel",
     "netsim.traces",
+    "netsim.traces.importers",
+    "netsim.propagation",
     "fl",
     "fl.scenario",
     "fl.models",

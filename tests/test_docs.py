@@ -43,12 +43,13 @@ def project(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", commands(), ids=lambda command: command.split("bin/")[1])
-def test_each_command_of_the_readme_works(project, command):
-    done = subprocess.run(
-        command, shell=True, cwd=project, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+def test_the_commands_of_the_readme_work_one_after_the_other(project):
+    assert len(commands()) > 10
+    for command in commands():
+        done = subprocess.run(
+            command, shell=True, cwd=project, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (command, done.stderr)
 
 
 def test_the_output_that_the_readme_shows_is_the_output(project):

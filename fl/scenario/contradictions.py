@@ -10,6 +10,7 @@ from fl.scenario.channel import (
     Generate,
     GeneratedChannel,
     GivenLoss,
+    RicianFading,
     TraceChannel,
     Waypoints,
 )
@@ -17,15 +18,16 @@ from fl.scenario.document import KeyPath
 from fl.scenario.quantity import PerDevice
 from fl.scenario.scenario import Scenario
 
+#: Of one device: more would not fit into memory.
+_MOST_SAMPLES = 10**8
+
 Problems = Iterator[tuple[KeyPath, str]]
 
 
 def contradictions(scenario: Scenario) -> Problems:
     """Yield the keys that do not go together, each with what is wrong."""
     count = scenario.devices.count
-    for path, value in _per_device(scenario, ()):
-        if value.law == "each" and len(value.numbers) != count:
-            yield path, f"must have one value for each of {count} devices, has {len(value.numbers)}"
+    yield from _lengths(scenario, (), count)
     weights = scenario.model.personal_weights + scenario.model.global_weights
     if weights * scenario.uplink.bits_per_weight * count >= 2**62:
         yield ("model",), "is too large: a round of all devices would send more than 2**62 bits"
@@ -52,7 +54,7 @@ def _channel_contradictions(scenario: Scenario) -> Problems:
     if isinstance(channel, ConstantChannel | GeneratedChannel):
         yield from gains_need_powers(scenario)
     if isinstance(channel, GeneratedChannel):
-        yield from generate_contradictions(channel.generate, (*place, "generate"))
+        yield from generate_contradictions(channel.generate, (*place, "generate"), None)
     given = channel.devices if isinstance(channel, TraceChannel) else "index"
     if isinstance(given, tuple) and len(given) != count:
         yield (*place, "devices"), f"must name one for each of {count} devices, has {len(given)}"
@@ -66,8 +68,28 @@ def gains_need_powers(scenario: Scenario) -> Problems:
         yield ("uplink", "noise_power"), "is missing; the channel is given as gains"
 
 
-def generate_contradictions(generate: Generate, place: KeyPath) -> Problems:
-    """Yield what does not go together in how to generate a trace."""
+def _lengths(block: BaseModel, place: KeyPath, count: int) -> Problems:
+    """Yield the lists that do not have one value for each device."""
+    for path, value in _per_device(block, place):
+        if value.law == "each" and len(value.numbers) != count:
+            yield path, f"must have one value for each of {count} devices, has {len(value.numbers)}"
+
+
+def generate_contradictions(generate: Generate, place: KeyPath, count: int | None) -> Problems:
+    """Yield what does not go together in how to generate a trace.
+
+    Args:
+        generate: How to.
+        place: Where it stands.
+        count: How many devices; None, if the lists were checked with the whole scenario.
+    """
+    if count is not None:
+        yield from _lengths(generate, place, count)
+    if generate.duration > _MOST_SAMPLES * generate.step:
+        yield (*place, "duration"), f"must be at most {_MOST_SAMPLES:g} steps"
+    fading = generate.fading
+    if isinstance(fading, RicianFading) and not abs(fading.rician) <= 200:
+        yield (*place, "fading", "rician"), "must be between -200 dB and 200 dB"
     urban = generate.path_loss in ("umi", "uma")
     if generate.duration < generate.step:
         yield (*place, "duration"), f"must be at least the step, {generate.step.text}"

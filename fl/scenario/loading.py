@@ -72,11 +72,11 @@ def load_scenario(
     return scenario
 
 
-def load_generate(settings: Sequence[str]) -> Generate:
-    """Read how to generate a trace from ``key=value`` settings of a command line."""
+def load_generate(settings: Sequence[str], count: int) -> Generate:
+    """Read how to generate a trace of *count* devices from ``key=value`` settings."""
     document = overlay(Document(places={(): "generate"}), assignments(settings))
     generate = read_block(document, Generate)
-    _refuse(document, generate_contradictions(generate, ()))
+    _refuse(document, generate_contradictions(generate, (), count))
     return generate
 
 

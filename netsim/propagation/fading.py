@@ -55,8 +55,9 @@ class BlockRayleigh(Fading):
         """Return a draw for each block, held through it."""
         del wavelength_m
         # A sample at the border of two blocks belongs to the second, rounded or not.
-        block = np.floor((track.times_s - track.times_s[0]) / self.block_s + 1e-9).astype(np.int64)
-        return rng.exponential(size=block[-1] + 1)[block]
+        block = np.floor((track.times_s - track.times_s[0]) / self.block_s + 1e-9)
+        seen, draw = np.unique(block, return_inverse=True)
+        return rng.exponential(size=len(seen))[draw]
 
 
 @dataclass(frozen=True)

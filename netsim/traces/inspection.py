@@ -1,5 +1,6 @@
 """What is in a trace: its shape, its distribution, how fast it changes."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,9 @@ from netsim.units import gains_to_linear
 QUANTILES = (0.01, 0.1, 0.5, 0.9, 0.99)
 #: Devices that the slower figures look at, evenly over the trace.
 _LOOKED_AT = 50
+#: Samples in which fading is told from what is slower.
+_SHORTEST_WINDOW = 256
+_MOST_GRID_POINTS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,8 @@ def trace_info(trace: Trace) -> TraceInfo:
     """Look at a trace, or at some devices of a large one, one at a time."""
     count = len(trace.devices)
     chosen = np.unique(np.linspace(0, count - 1, min(count, _LOOKED_AT)).astype(int)).tolist()
-    steps, values, silent_s, spans_s, correlations = [], [], 0.0, [], []
+    steps, values, spans_s, silent_s = [], [], [], 0.0
+    levels: dict[float, list[NDArray[np.float64]]] = {}  # by the step of the device
     for number in chosen:
         samples = trace.devices[number]
         span_s = trace.span_s(samples)
@@ -55,10 +60,9 @@ def trace_info(trace: Trace) -> TraceInfo:
         values.append(samples.values)
         spans_s.append(span_s)
         silent_s += float(lengths_s[_silent(trace.kind, samples)].sum())
-        correlations.append(_autocorrelation(trace.kind, samples, lengths_s))
+        step_s = float(np.median(lengths_s)) or span_s / len(lengths_s)
+        levels.setdefault(step_s, []).append(_on_grid(trace.kind, samples, span_s, step_s))
     all_steps, all_values = np.concatenate(steps), np.concatenate(values)
-    shortest = min(map(len, correlations))
-    mean_correlation = np.mean([one[:shortest] for one in correlations], axis=0)
     median_s = float(np.median(all_steps))
     return TraceInfo(
         kind=trace.kind,
@@ -68,7 +72,7 @@ def trace_info(trace: Trace) -> TraceInfo:
         steps_s=(float(all_steps.min()), median_s, float(all_steps.max())),
         quantiles={q: float(np.quantile(all_values, q, method="nearest")) for q in QUANTILES},
         outage=silent_s / sum(spans_s),
-        coherence_s=_falls_to_quarter(mean_correlation) * median_s,
+        coherence_s=_median_coherence_s(levels),
         looked_at=len(chosen),
     )
 
@@ -78,21 +82,56 @@ def _silent(kind: Kind, samples: Samples) -> NDArray[np.bool_]:
     return samples.values == nothing
 
 
-def _autocorrelation(
-    kind: Kind, samples: Samples, lengths_s: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the autocorrelation by lag in samples, on a regular grid of the median step."""
-    step_s = float(np.median(lengths_s))
-    grid_s = samples.times_s[0] + np.arange(round(float(lengths_s.sum()) / step_s)) * step_s
+def _on_grid(kind: Kind, samples: Samples, span_s: float, step_s: float) -> NDArray[np.float64]:
+    """Return the linear values on a regular grid."""
+    count = max(round(min(span_s / step_s, _MOST_GRID_POINTS)), 1)
+    grid_s = samples.times_s[0] + np.arange(count) * step_s
     index = np.searchsorted(samples.times_s, grid_s + 1e-9 * step_s, side="right") - 1
     values = samples.values[index]
-    level = values if kind is Kind.SPECTRAL_EFFICIENCY else gains_to_linear(values)
-    level = level / level.mean() - 1.0 if level.any() else level
-    if np.abs(level).max() < 1e-12:
-        return np.ones(len(level))
-    spectrum = np.abs(np.fft.rfft(level, 2 * len(level))) ** 2
-    correlation = np.fft.irfft(spectrum)[: max(len(level) // 2, 1)]
-    return correlation / correlation[0]
+    return values if kind is Kind.SPECTRAL_EFFICIENCY else gains_to_linear(values)
+
+
+def _median_coherence_s(levels: Mapping[float, Sequence[NDArray[np.float64]]]) -> float:
+    """Return the median over devices; those of one step are measured together."""
+    each = [(_coherence(of_step) * step_s, len(of_step)) for step_s, of_step in levels.items()]
+    times_s, counts = zip(*sorted(each), strict=True)
+    return float(times_s[int(np.searchsorted(np.cumsum(counts), sum(counts) / 2))])
+
+
+def _coherence(levels: Sequence[NDArray[np.float64]]) -> float:
+    """Return the coherence time in steps.
+
+    Path loss and shadowing change slowly, and by more than fading does; they would hide it.
+    So short windows are measured against their own mean first, then longer ones, until a
+    window is much longer than what is found in it. At last the trace is taken whole.
+    """
+    window = _SHORTEST_WINDOW
+    while window <= max(map(len, levels)):
+        windows = [
+            level[start : start + window]
+            for level in levels
+            for start in range(0, len(level) - window + 1, window)
+        ]
+        found = _falls_to_quarter(_autocorrelation(windows))
+        if found <= window / 32:
+            return found
+        window *= 4
+    shortest = min(map(len, levels))
+    return _falls_to_quarter(_autocorrelation([level[:shortest] for level in levels]))
+
+
+def _autocorrelation(stretches: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the mean autocorrelation by lag of stretches of one length, up to half of it."""
+    length = len(stretches[0])
+    total = np.zeros(max(length // 2, 1))
+    for stretch in stretches:
+        mean = stretch.mean()
+        if mean > 0:
+            spectrum = np.abs(np.fft.rfft(stretch / mean - 1.0, 2 * length)) ** 2
+            total += np.fft.irfft(spectrum)[: len(total)]
+    total /= length - np.arange(len(total))  # as many products as there were
+    # Rounding of a trace that stands still is no change.
+    return total / total[0] if total[0] > 1e-12 * len(stretches) else np.ones(len(total))
 
 
 def _falls_to_quarter(correlation: NDArray[np.float64]) -> float:

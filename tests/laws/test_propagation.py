@@ -96,10 +96,10 @@ def test_the_quadratures_are_alike_and_uncorrelated():
 
 def field_correlation(lags_m):
     """The autocorrelation of the complex field over the ensemble of devices, by lag."""
-    bases_m = np.arange(150) * 5.3 * WAVELENGTH_M
+    bases_m = np.arange(100) * 5.3 * WAVELENGTH_M
     way_m = (bases_m[:, None] + np.concatenate(([0.0], lags_m))).ravel()
     total = np.zeros(len(lags_m), dtype=complex)
-    power, devices = 0.0, 3000
+    power, devices = 0.0, 2000
     for number in range(devices):
         real, imaginary = Clarke().quadratures(way_m, WAVELENGTH_M, rng_of(number, law=1))
         field = (real + 1j * imaginary).reshape(len(bases_m), -1)
@@ -128,15 +128,15 @@ def test_the_power_at_a_constant_speed_has_the_autocorrelation_of_clarkes_model(
     are independent and uniform.
     """
     lags_s = np.array([0.001, 0.005, 0.010])
-    times_s = (np.arange(120)[:, None] * 0.3 + np.concatenate(([0.0], lags_s))).ravel()
+    times_s = (np.arange(100)[:, None] * 0.3 + np.concatenate(([0.0], lags_s))).ravel()
     products, squares, means = np.zeros(3), 0.0, 0.0
-    for number in range(3000):
+    for number in range(2000):
         way = Straight(30 / 3.6).track(100 + 0j, times_s, rng_of(number, law=2))
-        power = Clarke().power(way, WAVELENGTH_M, rng_of(number, law=3)).reshape(120, 4)
+        power = Clarke().power(way, WAVELENGTH_M, rng_of(number, law=3)).reshape(100, 4)
         products += np.mean(power[:, :1] * power[:, 1:], axis=0)
         squares += np.mean(power**2)
         means += power.mean()
-    count = 3000
+    count = 2000
     found = (products / count - (means / count) ** 2) / (squares / count - (means / count) ** 2)
     angles = 2 * math.pi * doppler_hz(30) * lags_s
     ideal = np.array([bessel_j0(x) ** 2 for x in angles])
@@ -151,7 +151,7 @@ def envelopes():
     per_wavelength, waves = 160, 100
     way_m = np.arange(per_wavelength * waves) / per_wavelength * WAVELENGTH_M
     track = track_along(way_m)
-    rows = [Clarke().power(track, WAVELENGTH_M, rng_of(n, law=4)) for n in range(250)]
+    rows = [Clarke().power(track, WAVELENGTH_M, rng_of(n, law=4)) for n in range(180)]
     return np.sqrt(np.array(rows)), waves, per_wavelength
 
 
@@ -385,8 +385,8 @@ def test_a_line_of_sight_is_certain_nearby_and_ever_rarer_farther_away(law):
 
 
 def test_shadowing_is_that_of_the_tables():
-    assert URBAN_MICRO == Shadowing(4.0, 10.0, 7.82, 13.0)
-    assert URBAN_MACRO == Shadowing(4.0, 37.0, 6.0, 50.0)
+    micro, macro = Shadowing(4.0, 10.0, 7.82, 13.0), Shadowing(4.0, 37.0, 6.0, 50.0)
+    assert (micro, macro) == (URBAN_MICRO, URBAN_MACRO)
 
 
 @pytest.mark.parametrize(
@@ -413,7 +413,7 @@ def test_shadowing_on_a_long_way_keeps_its_spread_and_correlation():
         assert found == pytest.approx(math.exp(-steps * 0.2 / 10.0), abs=0.03)
     # Innovations are the same size wherever a block begins.
     innovations = process[1:] - math.exp(-0.02) * process[:-1]
-    sizes = innovations[: 999_000].reshape(-1, 1000).std(axis=1)
+    sizes = innovations[:999_000].reshape(-1, 1000).std(axis=1)
     assert sizes == pytest.approx(np.full(999, math.sqrt(-math.expm1(-0.04))), rel=0.15)
 
 
@@ -525,7 +525,7 @@ def test_a_pausing_device_neither_travels_nor_moves():
         inner = moved_m[begin + 1 : end - 1]
         if len(inner):
             assert inner == pytest.approx(np.full(len(inner), inner[0]), rel=1e-6)
-            assert 2.0 * (1 - 1e-6) <= inner[0] / 0.1
+            assert inner[0] / 0.1 >= 2.0 * (1 - 1e-6)
 
 
 def test_a_walk_of_one_sample_is_where_it_begins():

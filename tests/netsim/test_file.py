@@ -106,7 +106,9 @@ def test_devices_of_a_file_are_indexed_and_sliced_like_a_list(written):
 def table_of(samples):
     return pa.table(
         {
-            "device": pa.array(np.repeat(np.arange(len(samples)), [len(s.values) for s in samples])),
+            "device": pa.array(
+                np.repeat(np.arange(len(samples)), [len(s.values) for s in samples])
+            ),
             "time_s": np.concatenate([s.times_s for s in samples]),
             "gain_db": np.concatenate([s.values for s in samples]),
         },

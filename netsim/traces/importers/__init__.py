@@ -16,7 +16,7 @@ formats     the formats there are, and files becoming a trace
 """
 
 from netsim.traces.importers.formats import FORMATS, guess_format, import_files
-from netsim.traces.importers.importer import Blocks, Settings, TimeUnit
+from netsim.traces.importers.importer import Blocks, Delimiter, Settings, TimeUnit
 from netsim.traces.importers.policy import ACTIONS, Policy, Problem, Trouble
 from netsim.traces.importers.quantity import CqiTable, Quantity
 
@@ -25,6 +25,7 @@ __all__ = [
     "FORMATS",
     "Blocks",
     "CqiTable",
+    "Delimiter",
     "Policy",
     "Problem",
     "Quantity",

@@ -11,13 +11,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from netsim.errors import TraceError
-from netsim.traces.importers.importer import Recording, Settings, TimeUnit
+from netsim.traces.importers.importer import Delimiter, Recording, Settings, TimeUnit
 from netsim.traces.importers.policy import Ledger
 from netsim.traces.importers.quantity import Quantity, check_label, scale_of
 from netsim.traces.importers.table import record, table_of
 
-DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "blank": None}
-_OF_SUFFIX = {".csv": "comma", ".tsv": "tab"}
+_OF_SUFFIX = {".csv": Delimiter.COMMA, ".tsv": Delimiter.TAB}
 
 
 def read_delimited(path: Path, settings: Settings, ledger: Ledger) -> list[Recording]:
@@ -64,13 +63,13 @@ def delimiter_of(path: Path, settings: Settings) -> str | None:
     Raises:
         TraceError: Neither says it.
     """
-    name = settings.delimiter or _OF_SUFFIX.get(path.suffix.lower())
-    if name not in DELIMITERS:
+    delimiter = settings.delimiter or _OF_SUFFIX.get(path.suffix.lower())
+    if delimiter is None:
         raise TraceError(
             f"{path}: needs --delimiter, as its name ends in neither .csv nor .tsv: "
-            f"one of {', '.join(DELIMITERS)}"
+            f"one of {', '.join(Delimiter)}"
         )
-    return DELIMITERS[name]
+    return delimiter.mark
 
 
 def _parquet_columns(

@@ -99,7 +99,7 @@ def guess_format(path: Path) -> str:
     """Return the format of a file, if its name and its first lines leave no doubt.
 
     Raises:
-        TraceError: They do; the message lists the formats.
+        TraceError: They leave some; the message lists the formats.
     """
     try:
         with path.open("rb") as file:
@@ -174,12 +174,12 @@ def _metadata(
         for file, of_file in zip(names, problems, strict=True)
         for problem in of_file
     ]
-    return {
+    metadata = {
         "origin": ", ".join(names),
         "importer": name,
         "importer settings": json.dumps(settings.given() | settings.policy.chosen()),
-        "importer accepted": "\n".join(accepted),
     }
+    return metadata | ({"importer accepted": "\n".join(accepted)} if accepted else {})
 
 
 def _listed() -> str:

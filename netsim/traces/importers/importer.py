@@ -31,6 +31,21 @@ class TimeUnit(StrEnum):
         return {TimeUnit.S: 1.0, TimeUnit.MS: 1e3, TimeUnit.US: 1e6}[self]
 
 
+class Delimiter(StrEnum):
+    """What stands between the cells of a row."""
+
+    COMMA = "comma"
+    TAB = "tab"
+    SEMICOLON = "semicolon"
+    BLANK = "blank"
+
+    @property
+    def mark(self) -> str | None:
+        """The character; None: blanks, any number of them."""
+        marks = {Delimiter.COMMA: ",", Delimiter.TAB: "\t", Delimiter.SEMICOLON: ";"}
+        return marks.get(self)
+
+
 class Blocks(StrEnum):
     """What becomes of the resource blocks of a fading matrix."""
 
@@ -43,6 +58,7 @@ _WORDS: Mapping[str, type[StrEnum]] = {
     "quantity": Quantity,
     "cqi_table": CqiTable,
     "blocks": Blocks,
+    "delimiter": Delimiter,
 }
 
 
@@ -54,7 +70,7 @@ class Settings:
     time_unit: TimeUnit | None = None
     value_column: str | None = None
     quantity: Quantity | None = None
-    delimiter: str | None = None
+    delimiter: Delimiter | None = None
     bandwidth_hz: float | None = None
     """What rates are divided by."""
     transmit_power_w: float | None = None

@@ -98,10 +98,10 @@ class Policy:
             accepted = (REFUSE, *ACTIONS[trouble])
             if self.action(trouble) not in accepted:
                 raise InputError(
-                    f"{trouble}: must be one of {', '.join(accepted)}, is {self.action(trouble)!r}"
+                    f"--{trouble}: must be one of {', '.join(accepted)}; is {self.action(trouble)!r}"
                 )
         if self.gap_s is not None and not 0 < self.gap_s < np.inf:
-            raise InputError(f"gap_s: must be seconds > 0, is {self.gap_s}")
+            raise InputError(f"--gap-longer-than: must be seconds > 0, is {self.gap_s}")
 
     def action(self, trouble: Trouble) -> str:
         """Return what is to be done about *trouble*."""

@@ -64,6 +64,13 @@ _CONVERTED_WITH = {
 }
 
 
+def _efficiencies(
+    bits: float, bandwidth_hz: float, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # an infinite one is refused
+        return values * bits / bandwidth_hz
+
+
 def _shifted(by_db: float, values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values + by_db
 
@@ -115,9 +122,11 @@ def scale_of(file: str, quantity: Quantity, stated: Stated) -> Scale:
     """
     _check_stated(file, quantity, stated)
     if quantity in _BITS_PER_UNIT:
-        factor = _BITS_PER_UNIT[quantity] / _positive(file, "bandwidth", stated.bandwidth_hz)
-        highest = _HIGHEST_EFFICIENCY / factor
-        return Scale(Kind.SPECTRAL_EFFICIENCY, 0.0, highest, partial(np.multiply, factor))
+        bits = _BITS_PER_UNIT[quantity]
+        bandwidth_hz = _positive(file, "bandwidth", stated.bandwidth_hz)
+        highest = _HIGHEST_EFFICIENCY * bandwidth_hz / bits
+        over_band = partial(_efficiencies, bits, bandwidth_hz)
+        return Scale(Kind.SPECTRAL_EFFICIENCY, 0.0, highest, over_band)
     if quantity is Quantity.RSRP_DBM:
         power_w = _positive(file, "transmit-power", stated.transmit_power_w)
         sent_dbm = 10.0 * math.log10(power_w) + 30.0

@@ -29,7 +29,7 @@ def repair(file: str, recording: Recording, ledger: Ledger) -> Recording:
     whole = _present(timed, ledger)
     if not len(whole.values):
         raise TraceError(f"{file}: has no row with a time and a value{ledger.refusal()}")
-    repaired = _without_gaps(_distinct(_ordered(whole, ledger), ledger), ledger)
+    repaired = _bridged(_distinct(_ordered(whole, ledger), ledger), ledger)
     _check_values(f"{file}: {ledger.place}", repaired)
     return repaired
 
@@ -103,7 +103,7 @@ def _means(recording: Recording, first: NDArray[np.bool_]) -> NDArray[np.float64
     return values
 
 
-def _without_gaps(recording: Recording, ledger: Ledger) -> Recording:
+def _bridged(recording: Recording, ledger: Ledger) -> Recording:
     steps = np.diff(recording.stamps)
     if not len(steps):
         return recording

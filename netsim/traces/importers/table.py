@@ -2,6 +2,7 @@
 
 import csv
 import re
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,20 +137,28 @@ def record(
     """
     time, value = columns
     width = len(table.header)
-    read: list[tuple[float, float, int]] = []
+    stamps, values, lines = array("d"), array("d"), array("q")
     unreadable, extra = [], []
     for line, row in zip(table.lines, table.rows, strict=True):
         if any(map(str.strip, row[width:])):
             extra.append(line)
         try:
-            cells = row[time], row[value], row[width - 1]
-            read.append((stamp(cells[0]), number(cells[1]), line))
+            moment, measured, _ = stamp(row[time]), number(row[value]), row[width - 1]
         except (IndexError, ValueError):
             unreadable.append(line)
+            continue
+        stamps.append(moment)
+        values.append(measured)
+        lines.append(line)
     ledger.note(Trouble.EXTRA, extra)
     ledger.note(Trouble.UNREADABLE, unreadable)
-    stamps, values, lines = np.array(read, dtype=np.float64).reshape(-1, 3).T
-    return Recording(stamps, values, lines.astype(np.int64), scale, per_second)
+    return Recording(
+        np.array(stamps, dtype=np.float64),
+        np.array(values, dtype=np.float64),
+        np.array(lines, dtype=np.int64),
+        scale,
+        per_second,
+    )
 
 
 def _listed(names: Sequence[str], most: int = 30) -> str:

@@ -124,7 +124,7 @@ def test_any_content_becomes_a_sound_trace_or_is_refused(subject, how):
     name, format_name, said, sound = SUBJECTS[subject]
 
     @given(contents[how](sound), policies, st.booleans())
-    @settings(deadline=None, max_examples=120)
+    @settings(deadline=None, max_examples=100)
     def check(content, policy, align):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / name

@@ -197,10 +197,12 @@ def test_one_sample_is_no_trace(refusal):
 
 
 def test_a_policy_is_checked():
-    with pytest.raises(InputError, match="missing: must be one of refuse, skip, hold, is 'guess'"):
+    with pytest.raises(
+        InputError, match="--missing: must be one of refuse, skip, hold; is 'guess'"
+    ):
         Policy(missing="guess")
     for gap_s in (0.0, -1.0, math.nan, math.inf):
-        with pytest.raises(InputError, match="gap_s: must be seconds > 0"):
+        with pytest.raises(InputError, match="--gap-longer-than: must be seconds > 0"):
             Policy(gap_s=gap_s)
 
 
