@@ -131,7 +131,7 @@ def run_directory(folder: Path, scenario: Scenario, trace: Trace | None) -> Iter
         "wall_seconds": None,
         "versions": {name: version(name) for name in _LIBRARIES}
         | {"python": platform.python_version()},
-        "sha256": {Path(trace.name).name: trace.sha256} if trace is not None else {},
+        "sha256": _hashes(trace),
     }
     made = not folder.exists()
     try:
@@ -166,6 +166,11 @@ def free_directory(parent: Path, name: str) -> Path:
         number += 1
         folder = parent / f"{name}-{number}"
     return folder
+
+
+def _hashes(trace: Trace | None) -> dict[str, str]:
+    """Return the hash of the trace, if it came from a file."""
+    return {trace.path.name: trace.sha256()} if trace is not None and trace.path else {}
 
 
 def _clear(folder: Path, *, remove: bool) -> None:

@@ -139,5 +139,5 @@ def _table(trace: Trace, info: TraceInfo) -> Table:
     for key in ("origin", "seed", "generator"):
         if key in trace.metadata:
             table.add_row(key, trace.metadata[key])
-    table.add_row("sha256", trace.sha256)
+    table.add_row("sha256", trace.sha256())
     return table

@@ -48,8 +48,11 @@ def draw_trace(trace: Trace, devices: Sequence[int], unit: str, out: Path) -> No
         distribution.legend(fontsize="x-small", frameon=False)
     figure.suptitle(Path(trace.name).name)
     partial = out.with_name(f".{out.name}.partial")
-    figure.savefig(partial, format=out.suffix[1:], dpi=120)
-    partial.replace(out)
+    try:
+        figure.savefig(partial, format=out.suffix[1:], dpi=120)
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _lowest_in_time(trace: Trace, samples: Samples, parts: int) -> NDArray[np.float64]:

@@ -75,7 +75,8 @@ def test_the_scenario_of_the_readme_is_the_quickstart():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/scenario.md", "scenarios/README.md", "traces/README.md"]
+    "page",
+    ["README.md", "docs/scenario.md", "docs/traces.md", "scenarios/README.md", "traces/README.md"],
 )
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", Path(page).read_text(encoding="utf-8")):
@@ -104,3 +105,15 @@ def test_a_trace_is_what_its_command_makes(tmp_path, command):
 def test_every_trace_that_is_shipped_is_listed():
     for path in Path("traces").glob("*.parquet"):
         assert f"`{path.name}`" in TRACES
+
+
+def test_the_commands_of_the_page_on_traces_work_one_after_the_other(tmp_path):
+    page = Path("docs/traces.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\$ (.*)$", page, re.MULTILINE)
+    assert len(lines) >= 6
+    for line in lines:
+        command = line.replace("straggler trace", f"{STRAGGLER} trace")
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (line, done.stderr)

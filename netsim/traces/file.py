@@ -5,7 +5,6 @@ by device, then time. Metadata: ``kind``, ``step`` in seconds, and whatever else
 says of itself. A file laid out otherwise, as by another program, is read whole.
 """
 
-import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -58,8 +57,6 @@ def read_trace(path: Path) -> Trace:
     try:
         file = pq.ParquetFile(path)
         columns = file.schema_arrow.names
-        with path.open("rb") as stream:
-            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     except FileNotFoundError:
         raise TraceError(f"{path}: there is no such trace file") from None
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
@@ -74,7 +71,7 @@ def read_trace(path: Path) -> Trace:
         _check_column(path, file.schema_arrow, name)
     step_s = _stated_step(path, metadata)
     devices = _open_devices(path, file, kind, needs_two=step_s is None)
-    return Trace(kind, devices, step_s, metadata, str(path), sha256)
+    return Trace(kind, devices, step_s, metadata, str(path), path)
 
 
 class _RowGroups(Sequence[Samples]):

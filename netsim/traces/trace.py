@@ -3,9 +3,11 @@
 A value holds from its time until the next sample; the last one holds for a step.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +44,15 @@ class Trace:
     """What it says of itself: origin, seed, generator settings."""
     name: str = "trace"
     """How errors call it; the path, if it was read."""
-    sha256: str = ""
-    """Of the file it was read from."""
+    path: Path | None = None
+    """The file it was read from."""
+
+    def sha256(self) -> str:
+        """Return the hash of the file it was read from, all of which is read for it."""
+        if self.path is None:
+            return ""
+        with self.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
 
     def span_s(self, samples: Samples) -> float:
         """Return how long the trace of one device is, from its first sample on."""

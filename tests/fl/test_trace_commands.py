@@ -232,7 +232,7 @@ def test_info_says_what_is_in_a_trace(small):
 def test_info_shows_the_whole_sha256_of_the_file(small):
     done = straggler("trace", "info", small)
     whole = "".join(character for character in done.stdout if character.isalnum())
-    assert read_trace(small).sha256 in whole
+    assert read_trace(small).sha256() in whole
 
 
 def test_info_warns_of_a_step_that_is_too_coarse_and_only_then(tmp_path):

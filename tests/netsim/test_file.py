@@ -194,4 +194,4 @@ def test_the_same_trace_is_the_same_bytes(tmp_path):
     for name in ("one", "two"):
         write_trace(tmp_path / name, Trace(Kind.GAIN_DB, devices(), 0.01, {"a": "b", "c": "d"}))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    assert read_trace(tmp_path / "one").sha256 == read_trace(tmp_path / "two").sha256
+    assert read_trace(tmp_path / "one").sha256() == read_trace(tmp_path / "two").sha256()

@@ -83,7 +83,7 @@ def test_what_is_written_is_read_without_loss(trace):
         write_trace(path, trace)
         read = read_trace(path)
         assert read.name == str(path)
-        assert read.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert read.sha256() == hashlib.sha256(path.read_bytes()).hexdigest()
         assert pq.ParquetFile(path).num_row_groups == len(trace.devices)
     assert_same(read, trace)
     assert read.metadata.items() >= trace.metadata.items()
