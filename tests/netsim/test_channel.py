@@ -370,7 +370,9 @@ db = st.floats(-150, 60) | st.just(-math.inf)
 def test_gains_become_efficiencies_with_the_powers_of_each_device(devices):
     trace = trace_of(Kind.GAIN_DB, *([(0, one), (1, other)] for one, other, _ in devices))
     snr_of_unit_gain = [snr for _, _, snr in devices]
-    channels = replay_trace(trace, AtEnd.REPEAT, range(len(devices)), [0.0] * len(devices), snr_of_unit_gain)
+    channels = replay_trace(
+        trace, AtEnd.REPEAT, range(len(devices)), [0.0] * len(devices), snr_of_unit_gain
+    )
     for channel, (one, other, snr) in zip(channels, devices, strict=True):
         for at_s, gain_db in ((0.5, one), (1.5, other)):
             expected = math.log1p(10 ** (gain_db / 10) * snr) / math.log(2)
@@ -428,7 +430,9 @@ def test_a_stated_step_is_how_long_the_last_sample_holds():
 
 def test_a_trace_of_too_few_devices_is_refused():
     trace = trace_of(Kind.SNR_DB, [(0, 1.0), (1, 2.0)])
-    with pytest.raises(TraceError, match=r"walk\.parquet: has 1 devices, numbered from 0; device 1 is asked for"):
+    with pytest.raises(
+        TraceError, match=r"walk\.parquet: has 1 devices, numbered from 0; device 1 is asked for"
+    ):
         replay_trace(trace, AtEnd.REPEAT, range(2), [0.0, 0.0], [1.0, 1.0])
 
 
