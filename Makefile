@@ -22,8 +22,9 @@ types: .venv/dev.stamp
 pytest: .venv/dev.stamp
 	$(BIN)/pytest --numprocesses 2
 
-bench: .venv/dev.stamp  ## speed, as ratios to a bare SimPy loop
+bench: .venv/dev.stamp  ## speed, as ratios
 	$(BIN)/python benchmarks/events.py
+	$(BIN)/python benchmarks/traces.py
 
 clean:
 	rm -rf .venv runs

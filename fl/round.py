@@ -19,7 +19,7 @@ computes a latency: it is what the clock has come to when the last upload arrive
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import simpy
 from simpy import Environment, Event
@@ -51,8 +51,7 @@ class Rules:
     """From the last upload, or the cut, to the new global part."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What came of one round; sequences are indexed by device."""
 
     round: int

@@ -133,11 +133,15 @@ class _Batch:
         self._whole_band_bps = np.stack([o.decision.whole_band_bps for o in outcomes])  # [R, K]
         self._arrived = np.ones(self._kept.shape, dtype=bool)
         for row, outcome in enumerate(outcomes):
-            self._arrived[row, outcome.cut] = False
-        # Chains stand in the order in which they ended, and may go on past the last round.
-        chains = chains[chains["round"] <= self._round[-1]]
-        order = np.lexsort((chains["device"], chains["round"]))
-        self._chains = chains[order]
+            if outcome.cut:
+                self._arrived[row, outcome.cut] = False
+        # Chains stand in the order in which they ended. A run that failed within a round has
+        # some of that round, too, which is not over.
+        if chains["round"].max() > self._round[-1]:
+            chains = chains[chains["round"] <= self._round[-1]]
+        position = (chains["round"] - self._round[0]).astype(np.int64) * self._kept.shape[1]
+        self._chains = np.empty_like(chains)
+        self._chains[position + chains["device"]] = chains
         self._chains["seconds"][:, WAIT] = self._wait_s().ravel()
 
     def rounds(self, deadline_s: float | None) -> pa.Table:

@@ -1,7 +1,7 @@
 """What the server decides at the start of a round."""
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,7 @@ class Status(IntEnum):
     """No pruning ratio meets the deadline on this device."""
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """Shares and pruning of one round; arrays are indexed by device."""
 
     whole_band_bps: NDArray[np.float64]

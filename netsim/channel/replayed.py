@@ -94,7 +94,7 @@ def replay(
 class Replayed(Channel):
     """One device's trace on absolute simulated time."""
 
-    __slots__ = ("_at_end", "_offset_s", "_segments", "_who")
+    __slots__ = ("_at_end", "_offset_s", "_repeats", "_segments", "_who")
 
     def __init__(
         self, segments: Segments, at_end: AtEnd, offset_s: float = 0.0, who: str = "the trace"
@@ -111,6 +111,7 @@ class Replayed(Channel):
             raise ValueError(f"offset_s must be >= 0, got {offset_s}")
         self._segments = segments
         self._at_end = at_end
+        self._repeats = at_end is AtEnd.REPEAT
         self._offset_s = offset_s
         self._who = who
 
@@ -129,7 +130,7 @@ class Replayed(Channel):
         segments = self._segments
         position = at_s + self._offset_s
         if position >= segments.span_s:
-            _, position = self._past_end(position)
+            position = position % segments.span_s if self._repeats else self._past_end(position)[1]
         return segments.efficiency[segments.index(position)]
 
     def carried(self, from_s: float, to_s: float) -> float:
@@ -151,8 +152,8 @@ class Replayed(Channel):
         segments = self._segments
         begin = from_s + self._offset_s
         if begin >= segments.span_s:
-            _, begin = self._past_end(begin)
-        index = segments.index(begin)
+            begin = begin % segments.span_s if self._repeats else self._past_end(begin)[1]
+        index = bisect_right(segments.edges_s, begin, 0, len(segments.efficiency)) - 1
         rate = segments.efficiency[index]
         # Within one segment nothing is looked up, and nothing lost to rounding.
         left_s = segments.edges_s[index + 1] - begin
