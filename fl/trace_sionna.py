@@ -5,11 +5,10 @@ a street (UMi, UMa) with their delays. What is kept of them is the power gain ov
 the mean of |H|^2 over resource blocks of 180 kHz. It needs the extra ``sionna``.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, overload
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -19,7 +18,7 @@ from fl.scenario import ScenarioError
 from fl.trace_commands import refuse_overwriting, write_new
 from netsim.propagation.mobility import point_in_disc
 from netsim.streams import Streams
-from netsim.traces import Kind, Samples, Trace
+from netsim.traces import Kind, OnDemand, Samples, Trace
 from netsim.units import DISTANCE, FREQUENCY, LEVEL, SPEED, TIME, Dimension, ratios_to_db
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class Model(StrEnum):
 
 
 @dataclass(frozen=True)
-class SionnaChannels(Sequence[Samples]):
+class SionnaChannels(OnDemand):
     """The channels of many devices, each simulated when it is asked for."""
 
     model: Model
@@ -63,15 +62,8 @@ class SionnaChannels(Sequence[Samples]):
     def __len__(self) -> int:
         return self.num_devices
 
-    @overload
-    def __getitem__(self, device: int) -> Samples: ...
-    @overload
-    def __getitem__(self, device: slice) -> Sequence[Samples]: ...
-    def __getitem__(self, device: int | slice) -> Samples | Sequence[Samples]:
-        """Simulate the channel of one device, or of several."""
-        if isinstance(device, slice):
-            return [self[number] for number in range(*device.indices(len(self)))]
-        number = range(len(self))[device]
+    def samples(self, device: int) -> Samples:
+        """Simulate the channel of one device."""
         from sionna.phy import config  # noqa: PLC0415 -- an extra, and slow to import
         from sionna.phy.channel import (  # noqa: PLC0415
             cir_to_ofdm_channel,
@@ -79,9 +71,9 @@ class SionnaChannels(Sequence[Samples]):
         )
 
         # Sionna has one seed for all it draws; each device sets its own.
-        config.seed = int(self.streams("sionna", number).integers(2**31))
+        config.seed = int(self.streams("sionna", device).integers(2**31))
         urban = self.model in (Model.UMI, Model.UMA)
-        gains, delays = self._rays(number) if urban else self._taps()
+        gains, delays = self._rays(device) if urban else self._taps()
         num_blocks = max(round(self.bandwidth_hz / _BLOCK_HZ), 1)
         frequencies = subcarrier_frequencies(num_blocks, _BLOCK_HZ)
         power = [

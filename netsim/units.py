@@ -25,15 +25,6 @@ def db_to_linear(db: float) -> float:
     return float(10.0 ** (db / 10.0))
 
 
-def dbm_to_watts(dbm: float) -> float:
-    """Return the power, in watts, of *dbm* decibels over a milliwatt.
-
-    >>> dbm_to_watts(30.0)
-    1.0
-    """
-    return db_to_linear(dbm - 30.0)
-
-
 def gains_to_linear(db: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the power ratios of an array of decibels; -inf dB is no power at all."""
     return np.power(10.0, db / 10.0)

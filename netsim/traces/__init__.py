@@ -11,11 +11,12 @@ inspection  what is in a trace: its distribution, and how fast it changes
 from netsim.traces.file import read_trace, write_trace
 from netsim.traces.generator import Generated, Propagation
 from netsim.traces.inspection import TraceInfo, trace_info
-from netsim.traces.trace import Kind, Samples, Trace
+from netsim.traces.trace import Kind, OnDemand, Samples, Trace
 
 __all__ = [
     "Generated",
     "Kind",
+    "OnDemand",
     "Propagation",
     "Samples",
     "Trace",

@@ -8,7 +8,6 @@ says of itself. A file laid out otherwise, as by another program, is read whole.
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import overload
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from netsim.errors import TraceError
 from netsim.traces.checks import check_devices, check_samples
-from netsim.traces.trace import Kind, Samples, Trace
+from netsim.traces.trace import Kind, OnDemand, Samples, Trace
 
 
 def write_trace(path: Path, trace: Trace) -> None:
@@ -74,7 +73,7 @@ def read_trace(path: Path) -> Trace:
     return Trace(kind, devices, step_s, metadata, str(path), path)
 
 
-class _RowGroups(Sequence[Samples]):
+class _RowGroups(OnDemand):
     """The devices of a file whose every row group is one device, read when asked for."""
 
     def __init__(self, path: Path, file: pq.ParquetFile, kind: Kind, *, needs_two: bool) -> None:
@@ -88,23 +87,16 @@ class _RowGroups(Sequence[Samples]):
     def __len__(self) -> int:
         return self._file.num_row_groups
 
-    @overload
-    def __getitem__(self, device: int) -> Samples: ...
-    @overload
-    def __getitem__(self, device: slice) -> Sequence[Samples]: ...
-    def __getitem__(self, device: int | slice) -> Samples | Sequence[Samples]:
-        """Read and check the trace of one device, or of several."""
-        if isinstance(device, slice):
-            return [self[number] for number in range(*device.indices(len(self)))]
-        number = range(len(self))[device]
+    def samples(self, device: int) -> Samples:
+        """Read and check the trace of one device."""
         columns = ["time_s", str(self._kind)]
         try:
-            table = self._file.read_row_group(number, columns=columns)
+            table = self._file.read_row_group(device, columns=columns)
         except (OSError, pa.ArrowException) as error:
             raise _unreadable(self._path, error) from None
         samples = Samples(*(_numbers(self._path, table, name) for name in columns))
-        first_row = self._first_row[number]
-        check_samples(self._path, number, samples, self._kind, first_row, needs_two=self._needs_two)
+        first_row = self._first_row[device]
+        check_samples(self._path, device, samples, self._kind, first_row, needs_two=self._needs_two)
         return samples
 
 

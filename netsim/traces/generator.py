@@ -7,7 +7,6 @@ in the memory of one device, and one device can be made without the others.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from netsim.propagation.mobility import Mobility, point_at_distance, point_in_di
 from netsim.propagation.path_loss import LIGHT_MPS, PathLoss
 from netsim.propagation.shadowing import Shadowing
 from netsim.streams import Streams
-from netsim.traces.trace import Samples
+from netsim.traces.trace import OnDemand, Samples
 from netsim.units import ratios_to_db
 
 
@@ -53,7 +52,7 @@ class Propagation:
         return ratios_to_db(power) - loss_db
 
 
-class Generated(Sequence[Samples]):
+class Generated(OnDemand):
     """The traces of many devices, each made when it is asked for."""
 
     def __init__(
@@ -81,16 +80,9 @@ class Generated(Sequence[Samples]):
     def __len__(self) -> int:
         return len(self._devices)
 
-    @overload
-    def __getitem__(self, device: int) -> Samples: ...
-    @overload
-    def __getitem__(self, device: slice) -> Sequence[Samples]: ...
-    def __getitem__(self, device: int | slice) -> Samples | Sequence[Samples]:
-        """Make the trace of one device, or of several."""
-        if isinstance(device, slice):
-            return [self[number] for number in range(*device.indices(len(self)))]
-        number = range(len(self))[device]
-        gain_db = self._devices[number].gain_db(
-            self._times_s, self._wavelength_m, self._streams, number
+    def samples(self, device: int) -> Samples:
+        """Make the trace of one device."""
+        gain_db = self._devices[device].gain_db(
+            self._times_s, self._wavelength_m, self._streams, device
         )
         return Samples(self._times_s, gain_db)

@@ -4,10 +4,12 @@ A value holds from its time until the next sample; the last one holds for a step
 """
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,24 @@ class Samples:
 
     times_s: NDArray[np.float64]
     values: NDArray[np.float64]
+
+
+class OnDemand(Sequence[Samples]):
+    """Devices whose samples are read or made each time one is asked for, and not kept."""
+
+    @abstractmethod
+    def samples(self, device: int) -> Samples:
+        """Return the trace of one device, by its number from 0."""
+
+    @overload
+    def __getitem__(self, device: int) -> Samples: ...
+    @overload
+    def __getitem__(self, device: slice) -> Sequence[Samples]: ...
+    def __getitem__(self, device: int | slice) -> Samples | Sequence[Samples]:
+        """Return the trace of one device, or of several."""
+        if isinstance(device, slice):
+            return [self.samples(number) for number in range(*device.indices(len(self)))]
+        return self.samples(range(len(self))[device])
 
 
 @dataclass(frozen=True)
