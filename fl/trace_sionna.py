@@ -5,6 +5,7 @@ a street (UMi, UMa) with their delays. What is kept of them is the power gain ov
 the mean of |H|^2 over resource blocks of 180 kHz. It needs the extra ``sionna``.
 """
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -178,7 +179,18 @@ def sionna_command(  # noqa: PLR0913, PLR0917 -- one option for each quantity of
         raise ScenarioError(
             "trace sionna: needs the extra sionna: pip install -c constraints.txt -e '.[sionna]'"
         ) from None
-    settings = {"model": str(model), "speed": speed, "carrier": carrier, "bandwidth": bandwidth}
-    metadata = {"origin": "sionna", "seed": str(seed), "generator": str(settings)}
+    settings = {
+        "model": model,
+        "duration": duration,
+        "step": step,
+        "carrier": carrier,
+        "bandwidth": bandwidth,
+        "speed": speed,
+        "delay_spread": delay_spread,
+        "loss": loss,
+        "disc": disc,
+    }
+    generator = json.dumps(settings, sort_keys=True)
+    metadata = {"origin": "straggler trace sionna", "seed": str(seed), "generator": generator}
     write_new(out, Trace(Kind.GAIN_DB, channels, step_s, metadata))
     typer.echo(f"{out}: {devices} devices")

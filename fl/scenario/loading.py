@@ -137,12 +137,22 @@ def _explain(document: Document, block: type[BaseModel], detail: ErrorDetails) -
     message = detail["msg"]
     for wordy, plain in _PLAINER.items():
         message = message.replace(wordy, plain)
+    if detail["loc"] and detail["loc"][-1] == "<word>":  # not the only kind of value there
+        blocks = _blocks_at(block, detail["loc"][:-1])
+        kinds = [f"{{{next(iter(one.model_fields))}: ...}}" for one in blocks]
+        message += " or " + (" or ".join(kinds) or "a list with one for each device")
     got = "" if ", got " in message else f", got {reprlib.repr(detail['input'])}"
     return f"{place}{message}{got}"
 
 
 def _known_keys(root: type[BaseModel], location: KeyPath) -> list[str]:
     """Return the keys that may stand in the block at *location*."""
+    blocks = _blocks_at(root, location)
+    return sorted({f.alias or name for b in blocks for name, f in b.model_fields.items()})
+
+
+def _blocks_at(root: type[BaseModel], location: KeyPath) -> list[type[BaseModel]]:
+    """Return the blocks that may stand at *location*."""
     blocks: list[type[BaseModel]] = [root]
     for step in location:
         if _is_tag(step):  # it names a key of the one alternative that was meant
@@ -155,7 +165,7 @@ def _known_keys(root: type[BaseModel], location: KeyPath) -> list[str]:
                 if step == (field.alias or name)
                 for inner in blocks_in(field.annotation)
             ]
-    return sorted({f.alias or name for b in blocks for name, f in b.model_fields.items()})
+    return blocks
 
 
 def _is_tag(step: str | int) -> bool:

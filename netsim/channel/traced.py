@@ -41,7 +41,7 @@ def replay_trace(
     if len(trace.devices) <= max(devices):
         raise TraceError(
             f"{trace.name}: has {len(trace.devices)} devices, numbered from 0; device "
-            f"{max(devices)} is asked for"
+            f"{max(devices)} is asked for; let several share one with devices: random or a list"
         )
     laid_out: dict[tuple[int, float], tuple[float, Segments]] = {}
     channels = []

@@ -213,6 +213,8 @@ def test_a_setting_of_null_takes_a_value_away(cell):
         ("model.global_weights=400000000000000000", "model.global_weights: must be <= 10"),
         ("devices.cycles_per_weight=1" + "0" * 400, "must be a number below 1e+18"),
         ("rounds=null", "rounds: is missing"),
+        ("scheme={pruning: some}", "must be 'none' or 'deadline' or {fixed: ...}, got 'some'"),
+        ("scheme={bandwidth: all}", "must be 'equal' or a list with one for each device"),
     ],
 )
 def test_a_bad_setting_is_named_as_it_was_given(cell, setting, message):
