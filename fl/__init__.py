@@ -4,13 +4,23 @@ scenario        what is run: YAML files, checked
 schemes         named combinations of split, update, pruning and bandwidth
 models          what is trained, and what that costs in cycles and bits
 allocation      who gets which share of the band, and who prunes how much
+data            what is learnt from, and which device holds what of it
+pruning         which weights a device prunes
+training        what a device learns in a round
+aggregation     what the server makes of it
 round           one round as a chain of events; read this first
+learning        what is learnt, round by round, beside the clock
+enrolment       what a scenario says of learning, to devices with data and weights
 generation      what a scenario says of its channel, to a trace
 experiment      a run: the cell of a scenario on one clock
 tables          what came of the rounds, as Arrow tables
 results         the run directory
 summary         a run in a few numbers
+tensorboard     rounds as they come, for TensorBoard
 cli             the command ``straggler``
+data_commands   straggler data: list, fetch, partition
+own_code        classes that a scenario names as module:Class
+torch_stream    torch's own generator, seeded out of a named stream
 trace_commands  straggler trace: generate, info, plot
 trace_import    straggler trace import
 trace_plot      pictures of a trace
@@ -29,6 +39,7 @@ from typing import Any
 from fl.experiment import Experiment
 from fl.results import InMemory, Run, run_directory
 from fl.scenario import Scenario, load_scenario
+from fl.training.engine import EngineChoice
 
 __all__ = ["Run", "Scenario", "load_scenario", "run"]
 
@@ -37,6 +48,8 @@ def run(
     scenario: str | Path | Mapping[str, Any] | Scenario,
     *,
     out: str | Path | None = None,
+    engine: str = "inline",
+    workers: int | None = None,
     **overrides: Any,  # noqa: ANN401 -- whatever a scenario may say
 ) -> Run:
     """Run a scenario and return its results.
@@ -44,6 +57,10 @@ def run(
     Args:
         scenario: The path of a YAML file, the mapping it would hold, or a loaded scenario.
         out: The run directory to leave; by default nothing is written.
+        engine: What computes what devices learn: ``inline``, or ``processes`` beside this one. A
+            script that uses these needs the usual ``if __name__ == "__main__":``. The results
+            are the same.
+        workers: How many processes; by default one for each core.
         overrides: Values laid over the scenario's, as ``rounds=5`` or, within a block,
             ``uplink={"bandwidth": "10 MHz"}``.
 
@@ -53,10 +70,11 @@ def run(
     if isinstance(scenario, Scenario):
         scenario = scenario.written()
     experiment = Experiment(load_scenario(scenario, overrides=overrides))
+    choice = EngineChoice.of(engine, workers)
     if out is None:
         tables = InMemory()
-        experiment.run(tables)
-        return tables.run()
-    with run_directory(Path(out), experiment.scenario, experiment.trace) as directory:
-        experiment.run(directory)
+        experiment.run(tables, engine=choice)
+        return tables.run(experiment.enrolment and experiment.enrolment.partition)
+    with run_directory(Path(out), experiment, choice) as directory:
+        experiment.run(directory, engine=choice)
     return Run.open(out)

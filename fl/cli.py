@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -11,14 +12,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from fl.data_commands import data_app
 from fl.experiment import Experiment
 from fl.models import SAME
 from fl.results import free_directory, run_directory
+from fl.round import Outcome
 from fl.scenario import Scenario, json_schema, load_scenario, reference, write_scenario
 from fl.summary import Summary, summarise_directory
+from fl.tensorboard import tensorboard_log
 from fl.trace_commands import trace_app
 from fl.trace_import import import_command
 from fl.trace_sionna import sionna_command
+from fl.training.engine import EngineChoice
+from fl.training.errors import WorkerError
 from netsim.errors import InputError
 
 app = typer.Typer(
@@ -30,6 +36,7 @@ app = typer.Typer(
 scenario_app = typer.Typer(help="Check and show scenario files.", no_args_is_help=True)
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(trace_app, name="trace")
+app.add_typer(data_app, name="data")
 trace_app.command("import")(import_command)
 trace_app.command("sionna")(sionna_command)
 
@@ -47,18 +54,36 @@ def run_command(
     out: Annotated[
         Path | None, typer.Option(help="The run directory; by default runs/NAME.")
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="What computes what devices learn: inline or processes.")
+    ] = "processes",
+    workers: Annotated[
+        int | None, typer.Option(help="How many processes; by default one for each core.")
+    ] = None,
+    tensorboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write events for TensorBoard, too.")
+    ] = None,
 ) -> None:
     """Run a scenario, and leave a run directory."""
+    choice = EngineChoice.of(engine, workers)
     experiment = Experiment(load_scenario(scenario, settings or []))
     checked = experiment.scenario
     folder = out if out is not None else free_directory(Path("runs"), checked.name)
     with (
-        run_directory(folder, checked, experiment.trace) as directory,
+        run_directory(folder, experiment, choice) as directory,
+        tensorboard_log(tensorboard) if tensorboard else nullcontext() as log,
         _progress_bar() as bar,
     ):
         task = bar.add_task(checked.name, total=checked.rounds)
-        experiment.run(directory, lambda done: bar.update(task, completed=done))
+
+        def report(outcome: Outcome) -> None:
+            bar.update(task, completed=outcome.round + 1)
+            if log is not None:
+                log.append(outcome)
+
+        experiment.run(directory, report, choice)
     _print_summary(summarise_directory(folder), checked)
+    _print_effort(folder, experiment)
     typer.echo(f"\nResults are in {folder}")
 
 
@@ -98,6 +123,9 @@ def main() -> None:
     except InputError as error:
         typer.echo(f"straggler: {error}", err=True)
         sys.exit(2)
+    except WorkerError as error:
+        typer.echo(f"straggler: {error}", err=True)
+        sys.exit(1)
     except OSError as error:
         typer.echo(f"straggler: {error.filename or 'output'}: {error.strerror}", err=True)
         sys.exit(1)
@@ -139,7 +167,32 @@ def _print_summary(summary: Summary, scenario: Scenario) -> None:
             f"{straggler.rounds - straggler.computing} by upload, {straggler.computing} by compute"
         )
         table.add_row(f"straggler: device {straggler.device}", f"{straggler.rounds} rounds, {why}")
+    if summary.learnt is not None:
+        learnt = summary.learnt
+        spread = f"{learnt.accuracy:.1%}, over devices +- {learnt.accuracy_std:.1%}"
+        table.add_row("test accuracy", spread)
+        table.add_row(
+            "test loss, training loss", f"{learnt.test_loss:.4g}, {learnt.train_loss:.4g}"
+        )
     console.print(table)
+
+
+def _print_effort(folder: Path, experiment: Experiment) -> None:
+    """Say where the time went, in a run that has learnt something."""
+    if experiment.enrolment is None:
+        return
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    wall, training, evaluation = (
+        _seconds(manifest[f"{name}_seconds"]) for name in ("wall", "training", "evaluation")
+    )
+    workers = f"{manifest['workers']} worker{'s' * (manifest['workers'] > 1)}"
+    typer.echo(f"\nTook {wall}; {workers} trained for {training}, tested for {evaluation}")
+    short = experiment.enrolment.short_devices
+    if short:
+        typer.echo(
+            f"{short} of {experiment.scenario.devices.count} devices have fewer samples than "
+            "learning.batch_size: their batches are all they have"
+        )
 
 
 def _gap(summary: Summary) -> str:

@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from fl.round import PHASES, Device, Outcome, Rules, Server
 from fl.scenario import (
     ConstantChannel,
     GeneratedChannel,
+    GivenSizes,
     PerDevice,
     Scenario,
     ScenarioError,
@@ -22,6 +24,7 @@ from fl.scenario import (
 )
 from fl.scenario.contradictions import gains_need_powers
 from fl.tables import Collector, Sink
+from fl.training.engine import EngineChoice
 from netsim.channel import Channel, Constant, replay_trace, shannon_efficiency
 from netsim.cpu import Cpu
 from netsim.errors import StalledError
@@ -32,18 +35,26 @@ from netsim.traces import Kind, Trace, read_trace
 from netsim.uplink import HeldUplink, RedistributedUplink
 from netsim.wire import Wire
 
+if TYPE_CHECKING:  # torch takes seconds to import, and most runs do without it
+    from fl.enrolment import Enrolment
+    from fl.learning import Learning
+
+#: Of the images of the paper, and how many labels they have.
+_PAPER_IMAGES = (1, 28, 28), 10
+
 
 class Experiment:
     """A scenario with everything it names read and checked, ready to run once or often."""
 
     def __init__(self, scenario: Scenario) -> None:
-        """Draw what is drawn per device, and read the trace.
+        """Draw what is drawn per device, and read the trace and the data.
 
         Raises:
-            InputError: The trace does not fit the scenario.
+            InputError: The trace, the data or the model do not fit the scenario.
         """
         self.scenario = scenario
         self._streams = Streams(scenario.seed)
+        self.enrolment = _enrolment(scenario, self._streams)
         self.trace = _read_trace(scenario)
         self._channels = self._make_channels()
         self._topology = _topology(scenario)
@@ -66,16 +77,36 @@ class Experiment:
             count_warmup=scenario.count_warmup,
         )
 
-    def run(self, sink: Sink, progress: Callable[[int], None] = lambda _round: None) -> None:
+    def run(
+        self,
+        sink: Sink,
+        progress: Callable[[Outcome], None] = lambda _outcome: None,
+        engine: EngineChoice = EngineChoice(),  # noqa: B008 -- it is frozen
+    ) -> None:
         """Run all rounds.
 
         Args:
             sink: Takes the results.
-            progress: Told the number of each round that is over, from 1.
+            progress: Told of each round that is over.
+            engine: What computes what the devices learn; it makes no difference to the results.
 
         Raises:
-            InputError: The run cannot go on: the trace has ended, or an upload never will.
+            InputError: The run cannot go on: the trace has ended, an upload never will, or
+                training has diverged.
         """
+        if self.enrolment is None:
+            self._run(sink, progress, None)
+            return
+        with self.enrolment.learning(engine) as learning:
+            sink.effort = learning.effort
+            self._run(sink, progress, learning)
+
+    def _run(
+        self,
+        sink: Sink,
+        progress: Callable[[Outcome], None],
+        learning: "Learning | None",
+    ) -> None:
         scenario = self.scenario
         env = Environment()
         timeline = Timeline(PHASES)
@@ -83,7 +114,7 @@ class Experiment:
         uplink = kind(env, self._bandwidth_hz, self._channels)
         links = [self._topology.wireless(0), *self._topology.backhaul()]
         backhaul = [Wire(env, link) for link in links if not link.is_free]
-        server = Server(env, uplink, backhaul, timeline, self._rules())
+        server = Server(env, uplink, backhaul, timeline, self._rules(), learning)
         devices = [
             Device(index, Cpu(env, frequency_hz), work, server)
             for index, (frequency_hz, work) in enumerate(
@@ -97,7 +128,7 @@ class Experiment:
 
         def report(outcome: Outcome) -> None:
             tables.append(outcome)
-            progress(outcome.round + 1)
+            progress(outcome)
 
         whole_run = env.process(server.run(devices, scenario.rounds, decide, report))
         with _no_garbage_collection():
@@ -122,9 +153,7 @@ class Experiment:
 
     def _make_cost(self) -> Cost:
         scenario = self.scenario
-        personal, shared = scenario.model.personal_weights, scenario.model.global_weights
-        if scenario.scheme.split == "none":
-            personal, shared = 0, personal + shared
+        personal, shared = self._count_weights()
         cycles = self._each("devices.cycles_per_weight", scenario.devices.cycles_per_weight)
         ranking = self._each(
             "devices.pruning_cycles_per_weight", scenario.devices.pruning_cycles_per_weight
@@ -143,7 +172,24 @@ class Experiment:
             broadcast_s=scenario.network.broadcast,
             delivery_s=scenario.uplink.latency + sum(wire.latency_s for wire in wires),
             delivery_s_per_bit=sum(1 / wire.capacity_bps for wire in wires),
+            joint=scenario.scheme.update == "simultaneous",
         )
+
+    def _count_weights(self) -> tuple[int, int]:
+        """Return N_v and N_u, out of the network if there is one."""
+        model, scheme = self.scenario.model, self.scenario.scheme
+        if isinstance(model, GivenSizes):
+            personal, shared = model.personal_weights, model.global_weights
+            return (0, personal + shared) if scheme.split == "none" else (personal, shared)
+        if self.enrolment is not None:
+            network = self.enrolment.network
+        else:
+            from fl.models.building import build_network  # noqa: PLC0415 -- imports torch
+
+            network = build_network(
+                model, scheme, *_PAPER_IMAGES, self._streams("learning.weights")
+            )
+        return network.personal.num_weights, network.shared.num_weights
 
     def _make_channels(self) -> list[Channel]:
         channel = self.scenario.uplink.channel
@@ -190,6 +236,14 @@ class Experiment:
             f"{shown} has no share of the band, or a channel that stays silent for ever; give "
             "it a share, prune it whole, or say late: drop"
         )
+
+
+def _enrolment(scenario: Scenario, streams: Streams) -> "Enrolment | None":
+    if scenario.learning is None:
+        return None
+    from fl.enrolment import Enrolment  # noqa: PLC0415 -- imports torch
+
+    return Enrolment(scenario, streams)
 
 
 def _topology(scenario: Scenario) -> Topology:

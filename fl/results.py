@@ -19,14 +19,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fl.scenario import Scenario, write_scenario
+from fl.experiment import Experiment
+from fl.scenario import write_scenario
 from fl.tables import DEVICES, EVENTS, ROUNDS
+from fl.training.engine import Effort, EngineChoice
+from fl.training.errors import DivergedError
 from netsim.errors import InputError
-from netsim.traces import Trace
 
 TABLES = {"rounds": ROUNDS, "devices": DEVICES, "events": EVENTS}
-_FILES = ("manifest.json", "scenario.yaml", *(f"{name}.parquet" for name in TABLES))
+_PARTITION = "partition.parquet"
+_FILES = ("manifest.json", "scenario.yaml", _PARTITION, *(f"{name}.parquet" for name in TABLES))
 _LIBRARIES = ("straggler", "simpy", "numpy", "pyarrow")
+_LEARNING_LIBRARIES = ("torch", "torchvision")
 
 
 class RunDirectoryError(InputError):
@@ -43,6 +47,8 @@ class Run:
     """One row a round and device."""
     events: pa.Table
     """One row a phase of a device in a round."""
+    partition: pa.Table | None = None
+    """One row a device and label it holds; None, if nothing was learnt."""
 
     @classmethod
     def open(cls, directory: str | Path) -> "Run":
@@ -53,7 +59,10 @@ class Run:
         """
         folder = Path(directory)
         try:
-            return cls(*(pq.read_table(folder / f"{name}.parquet") for name in TABLES))
+            tables = {name: pq.read_table(folder / f"{name}.parquet") for name in TABLES}
+            if (folder / _PARTITION).exists():
+                tables["partition"] = pq.read_table(folder / _PARTITION)
+            return cls(**tables)
         except (OSError, pa.ArrowException) as error:
             reason = str(error).splitlines()[0]
             raise RunDirectoryError(f"{folder}: holds no results: {reason}") from None
@@ -63,15 +72,18 @@ class InMemory:
     """Keeps the tables of a run."""
 
     def __init__(self) -> None:
+        self.effort: Effort | None = None
+        """Where the time went, if something was learnt."""
         self._batches: list[tuple[pa.Table, ...]] = []
 
     def write(self, rounds: pa.Table, devices: pa.Table, events: pa.Table) -> None:
         """Take the next rounds."""
         self._batches.append((rounds, devices, events))
 
-    def run(self) -> Run:
+    def run(self, partition: pa.Table | None = None) -> Run:
         """Return what was taken."""
-        return Run(*(pa.concat_tables(tables) for tables in zip(*self._batches, strict=True)))
+        tables = map(pa.concat_tables, zip(*self._batches, strict=True))
+        return Run(**dict(zip(TABLES, tables, strict=True)), partition=partition)
 
 
 class RunDirectory:
@@ -81,6 +93,8 @@ class RunDirectory:
         self._folder = folder
         self.num_rounds = 0
         """Written so far."""
+        self.effort: Effort | None = None
+        """Where the time went, if something was learnt."""
         self._writers = {
             name: pq.ParquetWriter(
                 self._partial(name),
@@ -109,10 +123,13 @@ class RunDirectory:
 
 
 @contextmanager
-def run_directory(folder: Path, scenario: Scenario, trace: Trace | None) -> Iterator[RunDirectory]:
+def run_directory(
+    folder: Path, experiment: Experiment, engine: EngineChoice | None = None
+) -> Iterator[RunDirectory]:
     """Make a run directory, and finish it with the block: ``finished``, or ``failed``.
 
-    Rounds that were over when the block failed are kept; if there were none, nothing is.
+    Rounds that were over when the block failed are kept; if there were none, nothing is, unless
+    training has diverged: that is a result.
 
     Raises:
         RunDirectoryError: It holds a run already, or cannot be made.
@@ -123,20 +140,14 @@ def run_directory(folder: Path, scenario: Scenario, trace: Trace | None) -> Iter
             f"{folder}: already holds a run ({held[0]}); give another --out, or remove it"
         )
     began = time.monotonic()
-    manifest: dict[str, Any] = {
-        "status": "running",
-        "scenario": scenario.name,
-        "seed": scenario.seed,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "wall_seconds": None,
-        "versions": {name: version(name) for name in _LIBRARIES}
-        | {"python": platform.python_version()},
-        "sha256": _hashes(trace),
-    }
+    manifest = _manifest(experiment, engine)
     made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_atomically(folder / "scenario.yaml", write_scenario(scenario, folder))
+        _write_atomically(folder / "scenario.yaml", write_scenario(experiment.scenario, folder))
+        if experiment.enrolment is not None:
+            pq.write_table(experiment.enrolment.partition, folder / f".{_PARTITION}.partial")
+            (folder / f".{_PARTITION}.partial").replace(folder / _PARTITION)
         _write_manifest(folder, manifest)
         directory = RunDirectory(folder)
     except OSError as error:
@@ -146,17 +157,47 @@ def run_directory(folder: Path, scenario: Scenario, trace: Trace | None) -> Iter
         yield directory
     except BaseException as error:
         directory.close()
-        if not directory.num_rounds:
+        if not directory.num_rounds and not isinstance(error, DivergedError):
             _clear(folder, remove=made)
             raise
-        reason = str(error) or type(error).__name__
-        wall_seconds = time.monotonic() - began
-        manifest |= {"status": "failed", "reason": reason, "wall_seconds": wall_seconds}
-        _write_manifest(folder, manifest)
+        manifest |= {"status": "failed", "reason": str(error) or type(error).__name__}
         raise
-    directory.close()
-    manifest |= {"status": "finished", "wall_seconds": time.monotonic() - began}
-    _write_manifest(folder, manifest)
+    else:
+        directory.close()
+        manifest |= {"status": "finished"}
+    finally:
+        if manifest["status"] != "running":
+            manifest |= {"wall_seconds": time.monotonic() - began} | _spent(directory.effort)
+            _write_manifest(folder, manifest)
+
+
+def _manifest(experiment: Experiment, engine: EngineChoice | None) -> dict[str, Any]:
+    """Return what is known of a run before it begins."""
+    scenario, enrolment, trace = experiment.scenario, experiment.enrolment, experiment.trace
+    libraries = _LIBRARIES if enrolment is None else (*_LIBRARIES, *_LEARNING_LIBRARIES)
+    hashes = {trace.path.name: trace.sha256()} if trace is not None and trace.path else {}
+    if enrolment is not None:
+        hashes[enrolment.dataset.name] = enrolment.dataset.sha256()
+    manifest = {
+        "status": "running",
+        "scenario": scenario.name,
+        "seed": scenario.seed,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "wall_seconds": None,
+        "versions": {name: version(name) for name in libraries}
+        | {"python": platform.python_version()},
+        "sha256": hashes,
+    }
+    if enrolment is not None and engine is not None:
+        manifest |= {"engine": engine.name, "workers": engine.workers}
+    return manifest
+
+
+def _spent(effort: Effort | None) -> dict[str, float]:
+    """Return where the time of a run that learnt went, in seconds of all workers together."""
+    if effort is None:
+        return {}
+    return {"training_seconds": effort.training_s, "evaluation_seconds": effort.evaluation_s}
 
 
 def free_directory(parent: Path, name: str) -> Path:
@@ -166,11 +207,6 @@ def free_directory(parent: Path, name: str) -> Path:
         number += 1
         folder = parent / f"{name}-{number}"
     return folder
-
-
-def _hashes(trace: Trace | None) -> dict[str, str]:
-    """Return the hash of the trace, if it came from a file."""
-    return {trace.path.name: trace.sha256()} if trace is not None and trace.path else {}
 
 
 def _clear(folder: Path, *, remove: bool) -> None:

@@ -14,14 +14,19 @@
 A device is one SimPy process that lives as long as the run; the server is another. Each
 arrow, and each line on the right, is an event on their common clock. Nothing here
 computes a latency: it is what the clock has come to when the last upload arrives.
+
+What the devices learn meanwhile takes no time here. It depends on what is broadcast and on the
+pruning, not on the clock, so it begins with the broadcast, and is asked for at the end.
 """
 
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import simpy
+from numpy.typing import NDArray
 from simpy import Environment, Event
 
 from fl.allocation import Decision
@@ -51,6 +56,40 @@ class Rules:
     """From the last upload, or the cut, to the new global part."""
 
 
+class Learnt(Protocol):
+    """What came of a round for what is learnt; arrays are indexed by device, NaN is not known."""
+
+    @property
+    def samples(self) -> NDArray[np.int64]:
+        """D_k: how many training samples each device has."""
+
+    @property
+    def train_loss(self) -> NDArray[np.float64]:
+        """Mean over the mini-batches of each device that was through with its updates."""
+
+    @property
+    def test_loss(self) -> NDArray[np.float64] | None:
+        """Of each device's own model on its own test samples; None in a round without a test."""
+
+    @property
+    def test_accuracy(self) -> NDArray[np.float64] | None:
+        """Likewise."""
+
+
+class Learning(Protocol):
+    """What the devices learn, round by round."""
+
+    def begin(self, round_: int, kept: Sequence[int]) -> None:
+        """Let the devices train with what is broadcast, and keep so many weights."""
+
+    def aggregate(self, reached: Sequence[int]) -> Learnt:
+        """Make the next global part, and let devices keep their personal parts.
+
+        Args:
+            reached: The phase that each device came to; those who wait have arrived.
+        """
+
+
 class Outcome(NamedTuple):
     """What came of one round; sequences are indexed by device."""
 
@@ -65,12 +104,23 @@ class Outcome(NamedTuple):
     sent_bits: Sequence[float]
     cut: Sequence[int]
     """The devices that were cut."""
+    learnt: Learnt | None
+    """None in a run without learning."""
 
 
 class Device:
     """One device: a CPU, what a round asks of it, and a place in the cell."""
 
-    __slots__ = ("_cpu", "_server", "_work", "index", "latency_s", "process", "sent_bits")
+    __slots__ = (
+        "_cpu",
+        "_server",
+        "_work",
+        "index",
+        "latency_s",
+        "process",
+        "reached",
+        "sent_bits",
+    )
 
     def __init__(self, index: int, cpu: Cpu, work: Workload, server: "Server") -> None:
         self.index = index
@@ -81,6 +131,8 @@ class Device:
         """Of the last round, until the device had arrived or was cut."""
         self.sent_bits = 0.0
         """In the last round."""
+        self.reached = WAIT
+        """The phase that it came to in the last round: that in which it was cut, or waiting."""
         self.process = server.env.process(self._live())
 
     def _live(self) -> Process:
@@ -105,6 +157,7 @@ class Device:
         """
         cpu, work, server = self._cpu, self._work, self._server
         bits = self.sent_bits = kept * work.bits_per_weight
+        self.reached = WAIT
         phase = PERSONAL
         try:
             # Lines 4 to 6 of Algorithm 1: update the personal part.
@@ -117,10 +170,12 @@ class Device:
             phase = PRUNE
             if work.prune_cycles:
                 spent[PRUNE] = yield cpu.run(work.prune_cycles)
-            # Lines 8 to 11: update what is left of the global part.
+            # Lines 8 to 11: update what is left of the global part. Where both parts are updated
+            # at once, the personal one's cycles are spent here, too.
             phase = GLOBAL
-            if kept:
-                spent[GLOBAL] = yield cpu.run(kept * work.global_cycles_per_weight)
+            cycles = work.joint_cycles + kept * work.global_cycles_per_weight
+            if cycles:
+                spent[GLOBAL] = yield cpu.run(cycles)
             # Line 13: send it. Nothing to send is said, too: others may use the share.
             phase = UPLOAD
             spent[UPLOAD] = yield server.uplink.send(self.index, bits)
@@ -131,6 +186,7 @@ class Device:
         except simpy.Interrupt:  # the server does not wait any longer
             began_at_s = server.round_began_at_s + sum(spent[:phase])
             spent[phase] = max(server.env.now - began_at_s, 0.0)
+            self.reached = phase
             cpu.abandon()
             # Who has arrived is through: all that the wires still carry is of those cut.
             for wire in server.backhaul:
@@ -153,6 +209,7 @@ class Server:
         backhaul: Sequence[Wire],
         timeline: Timeline,
         rules: Rules,
+        learning: Learning | None = None,
     ) -> None:
         self.env = env
         self.uplink = uplink
@@ -160,6 +217,7 @@ class Server:
         """What an upload passes behind the radio."""
         self.timeline = timeline
         self.rules = rules
+        self._learning = learning
         self.round = -1
         self.round_began_at_s = 0.0
         self.broadcast = Event(env)
@@ -186,14 +244,20 @@ class Server:
             self.round_began_at_s = start_s = self.env.now
             decision = decide(start_s)
             self.uplink.allot(decision.shares.tolist())
+            kept = decision.kept.tolist()
+            if self._learning is not None:
+                self._learning.begin(self.round, kept)
             if self.rules.broadcast_s:
                 yield self.env.timeout(self.rules.broadcast_s)
-            cut = yield from self._collect(devices, decision.kept.tolist())
+            cut = yield from self._collect(devices, kept)
             if self.rules.aggregation_s:
                 yield self.env.timeout(self.rules.aggregation_s)
             latencies_s = [device.latency_s for device in devices]
             latency_s = self.rules.cut_after_s if cut else max(latencies_s)
             assert latency_s is not None  # nobody is cut without a rule
+            learnt = None
+            if self._learning is not None:
+                learnt = self._learning.aggregate([device.reached for device in devices])
             report(
                 Outcome(
                     self.round,
@@ -204,6 +268,7 @@ class Server:
                     latencies_s,
                     [device.sent_bits for device in devices],
                     cut,
+                    learnt,
                 )
             )
 

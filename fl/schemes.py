@@ -20,6 +20,20 @@ class FixedRatio(BaseModel):
     fixed: float = Field(strict=True, ge=0, le=1, description="The pruning ratio.")
 
 
+class PersonalLayers(BaseModel):
+    """Which parameters of the model are personal."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    personal: tuple[Annotated[str, Field(strict=True, min_length=1)], ...] = Field(
+        min_length=1, description="Patterns of parameter names, as [conv1.*, fc2.bias]."
+    )
+
+
+def _kind_of_split(value: object) -> str:
+    return "<personal>" if isinstance(value, dict | PersonalLayers) else "<word>"
+
+
 def _kind_of_pruning(value: object) -> str:
     return "<fixed>" if isinstance(value, dict | FixedRatio) else "<word>"
 
@@ -36,13 +50,20 @@ class Scheme(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    split: Literal["conv", "none"] = Field(
+    split: Annotated[
+        Annotated[Literal["conv", "none"], Tag("<word>")]
+        | Annotated[PersonalLayers, Tag("<personal>")],
+        Discriminator(_kind_of_split),
+    ] = Field(
         "conv",
-        description="conv: the personal weights of the model stay on the device. "
-        "none: there is no personal part, every weight is global.",
+        description="conv: the convolutional layers (conv*), or the personal_weights of a model "
+        "given by its size, stay on the device. none: there is no personal part, every weight is "
+        "global. Or patterns of what is personal.",
     )
-    update: Literal["alternate"] = Field(
-        "alternate", description="alternate: first the personal part, then the global one."
+    update: Literal["alternate", "simultaneous"] = Field(
+        "alternate",
+        description="alternate: first the personal part, then the global one (FedAlt). "
+        "simultaneous: both at once, after the pruning (FedSim).",
     )
     pruning: Annotated[
         Annotated[Literal["none", "deadline"], Tag("<word>")]

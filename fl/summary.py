@@ -29,6 +29,22 @@ class Straggler:
 
 
 @dataclass(frozen=True)
+class Learnt:
+    """What has come of the learning, by the last round that was tested."""
+
+    round: int
+    at_s: float
+    """Of simulated time."""
+    accuracy: float
+    """Mean over the devices."""
+    accuracy_std: float
+    """Standard deviation over the devices."""
+    test_loss: float
+    train_loss: float | None
+    """Of the last round."""
+
+
+@dataclass(frozen=True)
 class Summary:
     """What the end of a run tells."""
 
@@ -50,6 +66,8 @@ class Summary:
     """Device-rounds for which no pruning ratio meets the deadline."""
     stragglers: list[Straggler]
     """Most rounds first."""
+    learnt: Learnt | None
+    """None, if nothing was learnt."""
 
 
 def summarise(rounds: pa.Table, devices: pa.Table) -> Summary:
@@ -75,6 +93,22 @@ def summarise(rounds: pa.Table, devices: pa.Table) -> Summary:
         highest_gap=float(gap.max()) if len(gap) else np.nan,
         infeasible=int((np.asarray(status) == "infeasible").sum()),
         stragglers=_stragglers(rounds, devices, num_rounds, num_devices),
+        learnt=_learnt(rounds),
+    )
+
+
+def _learnt(rounds: pa.Table) -> Learnt | None:
+    tested = rounds.filter(rounds["test_accuracy"].is_valid())
+    if not tested.num_rows:
+        return None
+    last = tested.slice(tested.num_rows - 1).to_pylist()[0]
+    return Learnt(
+        round=last["round"],
+        at_s=last["end_s"],
+        accuracy=last["test_accuracy"],
+        accuracy_std=last["test_accuracy_std"],
+        test_loss=last["test_loss"],
+        train_loss=rounds["train_loss"][-1].as_py(),
     )
 
 

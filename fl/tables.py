@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from fl.allocation import Status
 from fl.models import SAME, Cost
-from fl.round import PHASES, WAIT, Outcome
+from fl.round import PHASES, WAIT, Learnt, Outcome
+from fl.training.engine import Effort
 from netsim.channel import snr_of_efficiency
 from netsim.timeline import Timeline, clock_times
 from netsim.units import ratios_to_db
@@ -34,6 +35,7 @@ ROUNDS = pa.schema(
         ("train_loss", pa.float64()),
         ("test_loss", pa.float64()),
         ("test_accuracy", pa.float64()),
+        ("test_accuracy_std", pa.float64()),
     ]
 )
 DEVICES = pa.schema(
@@ -56,6 +58,8 @@ DEVICES = pa.schema(
         ("wait_s", pa.float64()),
         ("upload_bits", pa.int64()),
         ("arrived", pa.bool_()),
+        ("train_loss", pa.float64()),
+        ("test_loss", pa.float64()),
         ("test_accuracy", pa.float64()),
     ]
 )
@@ -74,6 +78,9 @@ _ROWS_AT_ONCE = 1 << 17
 
 class Sink(Protocol):
     """Where the tables go, batch by batch."""
+
+    effort: Effort | None
+    """Takes where the time goes, in a run that learns."""
 
     def write(self, rounds: pa.Table, devices: pa.Table, events: pa.Table) -> None:
         """Take the next rounds."""
@@ -120,6 +127,7 @@ class _Batch:
 
     def __init__(self, outcomes: Sequence[Outcome], chains: NDArray[np.void], cost: Cost) -> None:
         self._cost = cost
+        self._learnt = [o.learnt for o in outcomes if o.learnt is not None]
         self._round = np.array([o.round for o in outcomes], dtype=np.int32)
         self._start_s = np.array([o.start_s for o in outcomes])
         self._end_s = np.array([o.end_s for o in outcomes])
@@ -159,6 +167,9 @@ class _Batch:
             over = self._latency_s > deadline_s * (1 + SAME)
             columns["deadline_s"] = np.full(len(self._round), deadline_s)
             columns["deadline_missed"] = (over | ~self._arrived).any(axis=1)
+        if self._learnt:
+            rows = [learnt_over_devices(learnt) for learnt in self._learnt]
+            columns |= {name: _known([row[name] for row in rows]) for name in rows[0]}
         return _table(columns, ROUNDS, len(self._round))
 
     def devices(self, bandwidth_hz: float) -> pa.Table:
@@ -178,6 +189,12 @@ class _Batch:
         }
         for phase, seconds in zip(PHASES, self._chains["seconds"].T, strict=True):
             columns[f"{phase}_s"] = np.ascontiguousarray(seconds)
+        if self._learnt:
+            unknown = np.full(num_devices, np.nan)
+            for name in ("train_loss", "test_loss", "test_accuracy"):
+                values = [getattr(learnt, name) for learnt in self._learnt]
+                rows = [unknown if value is None else value for value in values]
+                columns[name] = _known(np.concatenate(rows))
         return _table(columns, DEVICES, self._arrived.size)
 
     def events(self) -> pa.Table:
@@ -219,6 +236,34 @@ class _Batch:
         # Who came last did not wait; sums rounded differently may seem to say it did.
         idle[idle <= SAME * self._round_latency_s[:, None]] = 0.0
         return idle
+
+
+def learnt_over_devices(learnt: Learnt) -> dict[str, float]:
+    """Return what the learning of a round comes to over all devices, NaN where it is not known."""
+    tested = learnt.test_accuracy if learnt.test_accuracy is not None else np.empty(0)
+    accuracy = tested[~np.isnan(tested)]
+    return {
+        "train_loss": _global_loss(learnt.train_loss, learnt.samples),
+        "test_loss": _global_loss(learnt.test_loss, learnt.samples),
+        "test_accuracy": accuracy.mean() if len(accuracy) else np.nan,
+        "test_accuracy_std": accuracy.std() if len(accuracy) else np.nan,
+    }
+
+
+def _global_loss(losses: NDArray[np.float64] | None, samples: NDArray[np.int64]) -> float:
+    r"""Return the loss of all devices whose own is known, Eq. (3).
+
+    .. math:: F = \sum_k \frac{D_k}{D} F_k
+    """
+    if losses is None or np.isnan(losses).all():
+        return np.nan
+    known = ~np.isnan(losses)
+    return float(np.average(losses[known], weights=samples[known]))
+
+
+def _known(values: Sequence[float] | NDArray[np.float64]) -> pa.Array:
+    """Return *values* with null for NaN."""
+    return pa.array(np.asarray(values), from_pandas=True)
 
 
 def _dictionary(codes: NDArray[np.int8], names: Sequence[str]) -> pa.DictionaryArray:

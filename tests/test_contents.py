@@ -15,6 +15,10 @@ PACKAGES = (
     "fl.scenario",
     "fl.models",
     "fl.allocation",
+    "fl.data",
+    "fl.pruning",
+    "fl.training",
+    "fl.aggregation",
 )
 
 

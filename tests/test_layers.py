@@ -9,6 +9,7 @@ ROOT = Path(__file__).parent.parent
 FORBIDDEN = {
     "netsim": {"fl", "torch", "torchvision"},
     "fl/allocation": {"torch", "torchvision", "simpy"},
+    "fl/training": {"simpy"},
 }
 
 

@@ -31,6 +31,8 @@ class Workload(NamedTuple):
     """What a round asks of one device; the fields are those of `Cost`."""
 
     personal_cycles: float
+    joint_cycles: float
+    """Of the personal part, where it is updated together with the global one."""
     warmup_cycles: float
     prune_cycles: float
     global_cycles_per_weight: float
@@ -61,6 +63,8 @@ class Cost:
     """From the last bit sent until it has arrived: latency of radio and backhaul."""
     delivery_s_per_bit: float = 0.0
     """What the wires of the backhaul add for each bit, if nobody queues before it."""
+    joint: bool = False
+    """Whether both parts are updated at the same time; it takes as long, at another time."""
 
     @cached_property
     def personal_s(self) -> NDArray[np.float64]:
@@ -85,8 +89,13 @@ class Cost:
 
     def workloads(self) -> list[Workload]:
         """Return what a round asks of each device."""
+        none = np.zeros_like(self.personal_cycles)
+        first, together = (
+            (none, self.personal_cycles) if self.joint else (self.personal_cycles, none)
+        )
         per_device = zip(
-            self.personal_cycles.tolist(),
+            first.tolist(),
+            together.tolist(),
             self.warmup_cycles.tolist(),
             self.prune_cycles.tolist(),
             self.global_cycles_per_weight.tolist(),

@@ -3,6 +3,7 @@
 document        YAML as plain data, with the place of each value; extends and --set
 quantity        values with their unit, one or one a device
 channel         what a scenario may say of the channel
+learning        what a scenario may say of what is trained
 scenario        what a scenario may say: every key, its meaning, its default
 contradictions  what no key alone is guilty of
 loading         from a file to a checked scenario, and back to text
@@ -11,6 +12,7 @@ reference       every key in a table, out of the model
 
 from fl.scenario.channel import ConstantChannel, Generate, GeneratedChannel, TraceChannel
 from fl.scenario.document import ScenarioError
+from fl.scenario.learning import GivenSizes, Learning, NamedModel, Partition
 from fl.scenario.loading import load_generate, load_scenario, write_scenario
 from fl.scenario.quantity import PerDevice, Quantity
 from fl.scenario.reference import json_schema, reference
@@ -20,6 +22,10 @@ __all__ = [
     "ConstantChannel",
     "Generate",
     "GeneratedChannel",
+    "GivenSizes",
+    "Learning",
+    "NamedModel",
+    "Partition",
     "PerDevice",
     "Quantity",
     "Scenario",

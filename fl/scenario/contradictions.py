@@ -15,8 +15,10 @@ from fl.scenario.channel import (
     Waypoints,
 )
 from fl.scenario.document import KeyPath
+from fl.scenario.learning import GivenSizes, Partition
 from fl.scenario.quantity import PerDevice
 from fl.scenario.scenario import Scenario
+from fl.schemes import PersonalLayers
 
 #: Of one device: more would not fit into memory.
 _MOST_SAMPLES = 10**8
@@ -28,9 +30,8 @@ def contradictions(scenario: Scenario) -> Problems:
     """Yield the keys that do not go together, each with what is wrong."""
     count = scenario.devices.count
     yield from _lengths(scenario, (), count)
-    weights = scenario.model.personal_weights + scenario.model.global_weights
-    if weights * scenario.uplink.bits_per_weight * count >= 2**62:
-        yield ("model",), "is too large: a round of all devices would send more than 2**62 bits"
+    yield from _model_contradictions(scenario)
+    yield from _learning_contradictions(scenario)
     scheme = scenario.scheme
     if scheme.bandwidth != "equal":
         if len(scheme.bandwidth) != count:
@@ -46,6 +47,61 @@ def contradictions(scenario: Scenario) -> Problems:
     elif scenario.late == "drop" and scenario.network.broadcast >= (scenario.deadline or 0):
         yield ("network", "broadcast"), "must end before the deadline, at which the round is cut"
     yield from _channel_contradictions(scenario)
+
+
+def _model_contradictions(scenario: Scenario) -> Problems:
+    model, scheme = scenario.model, scenario.scheme
+    if isinstance(model, GivenSizes):
+        weights = model.personal_weights + model.global_weights
+        if weights * scenario.uplink.bits_per_weight * scenario.devices.count >= 2**62:
+            yield ("model",), "is too large: a round of all devices would send more than 2**62 bits"
+        if isinstance(scheme.split, PersonalLayers):
+            yield ("scheme", "split"), "needs a model with layers, as model: {name: cnn}"
+        if scenario.learning is not None:
+            yield ("model",), "must be a network to be trained, as {name: cnn}"
+        return
+    of = {"kernel_size": "cnn", "hidden": "mlp", "options": "module:Class"}
+    kind = model.name if model.name in ("cnn", "mlp") else "module:Class"
+    for key, owner in of.items():
+        if getattr(model, key) is not None and owner != kind:
+            yield ("model", key), f"belongs to the model {owner}, not to {model.name}"
+    if model.kernel_size is not None and model.kernel_size % 2 == 0:
+        yield ("model", "kernel_size"), f"must be odd, got {model.kernel_size}"
+
+
+def _learning_contradictions(scenario: Scenario) -> Problems:
+    iterations, scheme = scenario.iterations, scenario.scheme
+    if scheme.update == "simultaneous" and iterations.personal != iterations.global_:
+        yield (
+            ("iterations",),
+            "must be as many personal as global ones with update: simultaneous, "
+            + f"got {iterations.personal} and {iterations.global_}",
+        )
+    learning = scenario.learning
+    if learning is None:
+        return
+    yield from _partition_contradictions(learning.partition)
+    if scheme.pruning == "none":
+        return
+    if learning.importance == "update" and iterations.warmup == 0:
+        yield ("iterations", "warmup"), "must be at least 1: it ranks the weights to be pruned"
+    if learning.importance == "exact" and iterations.warmup > 0:
+        yield (
+            ("iterations", "warmup"),
+            "must be 0: importance: exact ranks the weights without it, and takes "
+            + "devices.pruning_cycles_per_weight",
+        )
+
+
+def _partition_contradictions(partition: Partition) -> Problems:
+    place: KeyPath = ("learning", "partition")
+    needs = {"labels_per_device": "label", "alpha": "dirichlet", "shards_per_device": "shards"}
+    for key, law in (needs | {"min_samples": "dirichlet"}).items():
+        given = getattr(partition, key) is not None
+        if given and law != partition.by:
+            yield (*place, key), f"belongs to by: {law}, not to by: {partition.by}"
+        if not given and law == partition.by and key in needs:
+            yield (*place, key), f"is missing; by: {law} needs it"
 
 
 def _channel_contradictions(scenario: Scenario) -> Problems:

@@ -28,7 +28,10 @@ _KINDS = (
     {"distance", "disc"},
     {"speed", "waypoint"},
     {"rician", "block_rayleigh"},
+    {"personal_weights", "name"},
 )
+#: A block in which one of these has another value is of another kind.
+_CHOICES = ("by", "name")
 #: Values that are paths, relative to the file in which they stand.
 _PATHS: set[KeyPath] = {("uplink", "channel", "trace")}
 _MOST_VALUES = 2_000_000
@@ -204,7 +207,9 @@ def _is_preset(value: object) -> TypeGuard[str]:
 
 
 def _same_kind(below: Mapping[str, Any], top: Mapping[str, Any]) -> bool:
-    return all(not kinds & top.keys() or kinds & below.keys() <= top.keys() for kinds in _KINDS)
+    return all(
+        not kinds & top.keys() or kinds & below.keys() <= top.keys() for kinds in _KINDS
+    ) and all(top[key] == below.get(key) for key in _CHOICES if key in top)
 
 
 def _resolve_paths(document: Document, folder: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, Field
 
 from fl.scenario.channel import Block, Channel, zero
+from fl.scenario.learning import Learning, Model
 from fl.scenario.quantity import (
     Bandwidth,
     CostEach,
@@ -96,17 +97,6 @@ class Network(Block):
     )
 
 
-class Model(Block):
-    """The size of what is trained and sent."""
-
-    personal_weights: int = Field(
-        strict=True, ge=0, le=10**12, description="N_v: weights that stay on the device."
-    )
-    global_weights: int = Field(
-        strict=True, ge=1, le=10**12, description="N_u: weights that are shared."
-    )
-
-
 class Scenario(Block):
     """All that a run depends on."""
 
@@ -140,7 +130,11 @@ class Scenario(Block):
     network: Network = Field(
         default_factory=Network, description="What lies behind the radio; by default no time."
     )
-    model: Model = Field(description="The size of what is trained and sent.")
+    model: Model = Field(description="What is trained and sent, or only its size.")
+    learning: Learning | None = Field(
+        None,
+        description="What devices train on; without it, they spend the time and learn nothing.",
+    )
 
     def written(self) -> dict[str, Any]:
         """Return everything it says, defaults included, as it would stand in a file."""

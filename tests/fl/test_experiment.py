@@ -45,4 +45,4 @@ def test_an_experiment_runs_as_often_as_it_is_asked_to(paper_cell):
 def test_progress_is_told_round_by_round(paper_cell):
     told = []
     Experiment(load_scenario(paper_cell, ["rounds=4"])).run(InMemory(), told.append)
-    assert told == [1, 2, 3, 4]
+    assert [outcome.round for outcome in told] == [0, 1, 2, 3]

@@ -100,7 +100,7 @@ def test_what_is_written_reads_the_same(cell, tmp_path):
         ("name: cell", "name: [cell", "is not valid YAML"),
         ("name: cell", "1: cell", "a key must be text, got 1"),
         ("name: cell", "name: !!python/object:os.system cell", "cannot be"),
-        ("rounds: 5", "rounds: 5\nlearning: {dataset: mnist}", ":3: learning: unknown key"),
+        ("rounds: 5", "rounds: 5\nlearnig: {dataset: mnist}", ":3: learnig: unknown key"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(cell, old, new, message):

@@ -1,0 +1,116 @@
+"""What the devices of a run learn, round by round, beside the clock.
+
+The devices' updates are begun when a round begins and gathered when it ends; in between the
+clock runs on. A round's evaluation looks at weights that do not change until the next round is
+gathered, so it is begun at the end of its own round and gathered then, or when somebody asks.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fl.aggregation import MaskedMean
+from fl.round import GLOBAL, PERSONAL, WAIT
+from fl.training.cohort import Cohort, Task, Timed
+from fl.training.engine import Effort, Engine
+from fl.training.errors import DivergedError
+from fl.training.evaluation import Evaluation
+from fl.training.local_update import Update
+
+
+class Tested:
+    """The evaluation of one round, begun, and gathered when it is asked for."""
+
+    def __init__(self, evaluations: Iterator[Timed[Evaluation]], effort: Effort) -> None:
+        self._evaluations = evaluations
+        self._effort = effort
+        self._results: NDArray[np.float64] | None = None
+
+    def gather(self) -> NDArray[np.float64]:
+        """Return loss and accuracy of each device, [2, devices]."""
+        if self._results is None:
+            timed = list(self._evaluations)
+            self._effort.evaluation_s += sum(one.seconds for one in timed)
+            self._results = np.array([one.result for one in timed]).T
+        return self._results
+
+
+@dataclass(frozen=True)
+class RoundLearnt:
+    """What came of a round; see `fl.round.Learnt`."""
+
+    samples: NDArray[np.int64]
+    train_loss: NDArray[np.float64]
+    tested: Tested | None
+
+    @property
+    def test_loss(self) -> NDArray[np.float64] | None:
+        """Of each device."""
+        return None if self.tested is None else self.tested.gather()[0]
+
+    @property
+    def test_accuracy(self) -> NDArray[np.float64] | None:
+        """Of each device."""
+        return None if self.tested is None else self.tested.gather()[1]
+
+
+@dataclass
+class Learning:
+    """Begins what devices learn in a round, and makes the next global part of it."""
+
+    cohort: Cohort
+    engine: Engine
+    samples: NDArray[np.int64]
+    """D_k: how many training samples each device has."""
+    voting: NDArray[np.float64]
+    """What each device counts for in the mean of Eq. (26)."""
+    rounds: int
+    evaluate_every: int
+    effort: Effort = field(default_factory=Effort)
+    _round: int = -1
+    _updates: Iterator[Timed[Update]] = field(init=False)
+    _tested: Tested | None = None
+
+    def begin(self, round_: int, kept: Sequence[int]) -> None:
+        """Let the devices train with what is broadcast, and keep so many weights."""
+        self._round = round_
+        tasks = [Task(round_, device, weights) for device, weights in enumerate(kept)]
+        self._updates = self.engine.updates(tasks)
+
+    def aggregate(self, reached: Sequence[int]) -> RoundLearnt:
+        """Make the next global part, Eq. (26), and let devices keep their personal parts.
+
+        Who was cut before the end of its personal update has to begin it again in the next round.
+        """
+        if self._tested is not None:
+            self._tested.gather()  # before what it looks at changes
+        mean = MaskedMean(self.cohort.shared)
+        train_loss = np.full(len(reached), np.nan)
+        has_trained = PERSONAL if self.cohort.recipe.update == "alternate" else GLOBAL
+        for device, phase in enumerate(reached):
+            update, seconds = next(self._updates)
+            self.effort.training_s += seconds
+            self._check(device, update)
+            if phase > has_trained:
+                self.cohort.personal[device] = update.personal
+            if phase > GLOBAL and update.loss is not None:
+                train_loss[device] = update.loss
+            if phase == WAIT:
+                mean.add(update.shared, update.mask, self.voting[device])
+        self.cohort.shared.copy_(mean.result())
+        self._tested = None
+        done = self._round + 1
+        if done % self.evaluate_every == 0 or done == self.rounds:
+            devices = range(len(reached))
+            self._tested = Tested(self.engine.evaluations(devices), self.effort)
+        return RoundLearnt(self.samples, train_loss, self._tested)
+
+    def _check(self, device: int, update: Update) -> None:
+        if update.loss is not None and not math.isfinite(update.loss):
+            raise DivergedError(
+                f"round {self._round}, device {device}: the training loss is {update.loss}; lower "
+                "learning.learning_rate, or take fewer iterations"
+            )

@@ -1,0 +1,37 @@
+"""Classes of one's own that a scenario names as ``module:Class``."""
+
+import importlib
+import sys
+from pathlib import Path
+
+from netsim.errors import InputError
+
+
+class OwnCodeError(InputError):
+    """A class that a scenario names and that cannot be used."""
+
+
+def load_class(name: str, key: str) -> type:
+    """Return the class ``module:Class``; modules of the current folder are found, too.
+
+    Args:
+        name: As written in the scenario.
+        key: Where it stands there, for messages.
+
+    Raises:
+        OwnCodeError: There is no such module, or no such class in it.
+    """
+    module_name, _, class_name = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:  # for this process and, later, its workers
+        sys.path.append(here)
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise OwnCodeError(f"{key}: {name}: {error}; looked in {here}, too") from None
+    found = getattr(module, class_name, None)
+    if not isinstance(found, type):
+        classes = [n for n, value in vars(module).items() if isinstance(value, type)]
+        has = f"it has {', '.join(classes)}" if classes else "it has none"
+        raise OwnCodeError(f"{key}: {name}: no class {class_name} in {module.__file__}; {has}")
+    return found

@@ -1,0 +1,131 @@
+"""What a scenario may say of what is trained: the model, the data, the training."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+
+from fl.scenario.channel import Block, told_by
+
+
+class GivenSizes(Block):
+    """The size of a model, for a run that does not train it."""
+
+    personal_weights: int = Field(
+        strict=True, ge=0, le=10**12, description="N_v: weights that stay on the device."
+    )
+    global_weights: int = Field(
+        strict=True, ge=1, le=10**12, description="N_u: weights that are shared."
+    )
+
+
+def _check_name(name: str) -> str:
+    if name not in ("cnn", "mlp") and not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", name):
+        raise PydanticCustomError("name", "must be cnn, mlp, or a class as module:Class")
+    return name
+
+
+class NamedModel(Block):
+    """A network; its weights are counted."""
+
+    name: Annotated[str, AfterValidator(_check_name)] = Field(
+        strict=True,
+        description="cnn (the paper's), mlp, or a torch.nn.Module of one's own as module:Class.",
+    )
+    kernel_size: int | None = Field(
+        None, strict=True, ge=1, le=31, description="Of cnn: odd, 5 if not said."
+    )
+    hidden: tuple[Annotated[int, Field(strict=True, ge=1, le=10**6)], ...] | None = Field(
+        None, description="Of mlp: the outputs of each layer but the last, [128] if not said."
+    )
+    options: dict[str, Any] | None = Field(
+        None, description="Of module:Class: what its constructor is called with."
+    )
+
+
+Model = Annotated[
+    Annotated[GivenSizes, Tag("<personal_weights>")] | Annotated[NamedModel, Tag("<name>")],
+    Discriminator(
+        told_by("name", "personal_weights"),
+        custom_error_type="model",
+        custom_error_message="must be {name: MODEL, ...} or "
+        "{personal_weights: N, global_weights: N}",
+    ),
+]
+
+
+class Partition(Block):
+    """Which device has which samples."""
+
+    by: Literal["label", "dirichlet", "shards", "iid"] = Field(
+        description="label: a few labels each, and all samples of a label divided among those who "
+        "have it. dirichlet: each label divided at random. shards: sorted by label, cut and "
+        "dealt. iid: all labels alike."
+    )
+    labels_per_device: int | None = Field(
+        None, strict=True, ge=1, description="Of label: how many."
+    )
+    alpha: float | None = Field(
+        None, strict=True, gt=0, le=10**6, description="Of dirichlet: small is uneven."
+    )
+    min_samples: int | None = Field(
+        None, strict=True, ge=1, description="Of dirichlet: at least so many each, 10 if not said."
+    )
+    shards_per_device: int | None = Field(
+        None, strict=True, ge=1, description="Of shards: how many each."
+    )
+
+
+class LearningRate(Block):
+    """How far each step goes."""
+
+    personal: float = Field(0.001, strict=True, gt=0, le=10**6, description="eta_v.")
+    global_: float = Field(0.001, strict=True, gt=0, le=10**6, alias="global", description="eta_u.")
+
+
+class Learning(Block):
+    """What the devices train on, and how."""
+
+    dataset: Literal["mnist", "fashion-mnist", "cifar-10", "synthetic"] = Field(
+        description="synthetic needs nothing; the others are fetched with `straggler data fetch`."
+    )
+    partition: Partition = Field(description="Which device has which samples.")
+    batch_size: int = Field(
+        128,
+        strict=True,
+        ge=1,
+        le=10**6,
+        description="Samples in a mini-batch; a device that has fewer takes all it has.",
+    )
+    learning_rate: LearningRate = Field(
+        default_factory=LearningRate, description="How far each step goes."
+    )
+    optimizer: Literal["sgd", "momentum", "adam"] = Field(
+        "sgd", description="sgd is the paper's. The others begin anew in each phase of a round."
+    )
+    momentum: float = Field(0.9, strict=True, ge=0, lt=1, description="Of optimizer: momentum.")
+    importance: Literal["update", "exact"] = Field(
+        "update",
+        description="What ranks the weights. update: how far the warm-up moves them, Eq. (20). "
+        "exact: what removing each does to the loss, Eq. (19); a pass for each weight.",
+    )
+    weighting: Literal["equal", "samples"] = Field(
+        "equal",
+        description="What a device counts for in the mean of Eq. (26): as much as any other, or "
+        "as much as it has samples.",
+    )
+    evaluate_every: int = Field(
+        5, strict=True, ge=1, description="Rounds from test to test; the last is always tested."
+    )
+    test_samples: Annotated[
+        Annotated[Literal["all"], Tag("<word>")]
+        | Annotated[int, Field(strict=True, ge=1), Tag("<number>")],
+        Discriminator(
+            lambda value: (
+                "<number>" if type(value) is int else "<word>" if value == "all" else None
+            ),
+            custom_error_type="test_samples",
+            custom_error_message="must be a whole number >= 1, or all",
+        ),
+    ] = Field(200, description="Of each device, with its own labels; or all there are with these.")

@@ -1,0 +1,91 @@
+"""The devices' data and weights, in memory that processes can share."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fl.models.split import Network
+from fl.torch_stream import torch_seeded
+from fl.training.batches import Batches, Images
+from fl.training.evaluation import Evaluation, evaluate
+from fl.training.local_update import Update, local_update
+from fl.training.recipe import Recipe
+from netsim.streams import Streams
+
+Result = TypeVar("Result")
+
+
+class Task(NamedTuple):
+    """What a device is to do in a round."""
+
+    round: int
+    device: int
+    kept: int
+    """Weights of the global part to train and to send."""
+
+
+class Timed(NamedTuple, Generic[Result]):
+    """A result, and the seconds it took to compute."""
+
+    result: Result
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """All devices of a run: what they know, and what they can do.
+
+    The weights are of the round under way; only the server changes them, between rounds.
+    """
+
+    network: Network
+    recipe: Recipe
+    streams: Streams
+    train: Images
+    test: Images
+    held_train: Sequence[NDArray[np.int64]]
+    """The training samples of each device."""
+    held_test: Sequence[NDArray[np.int64]]
+    personal: Tensor
+    """v_k of each device, [devices, weights]."""
+    shared: Tensor
+    """u^g, as it is broadcast."""
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Data and weights."""
+        return (*self.train, *self.test, self.personal, self.shared)
+
+    def update(self, task: Task) -> Timed[Update]:
+        """Return what the device of *task* makes of its round."""
+        began = time.perf_counter()
+        stream = self.streams("learning.update", task.device, task.round)
+        batches = Batches(
+            self.train,
+            self.held_train[task.device],
+            self.recipe.batch_size,
+            self.recipe.num_batches,
+            stream,
+        )
+        with torch_seeded(stream):
+            update = local_update(
+                self.network,
+                self.recipe,
+                self.personal[task.device],
+                self.shared,
+                task.kept,
+                batches,
+            )
+        return Timed(update, time.perf_counter() - began)
+
+    def evaluate(self, device: int) -> Timed[Evaluation]:
+        """Return how well a device's own model does on its own test samples."""
+        began = time.perf_counter()
+        held = self.held_test[device]
+        result = evaluate(self.network, self.personal[device], self.shared, self.test, held)
+        return Timed(result, time.perf_counter() - began)

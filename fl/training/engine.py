@@ -1,0 +1,70 @@
+"""What runs the updates of a round: where, and how many at a time.
+
+Results come in the order of the tasks, whoever finishes first, and each is the same wherever it
+was computed. So an engine changes how long a run takes, and nothing else.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from netsim.errors import InputError
+
+if TYPE_CHECKING:  # torch takes seconds to import, and an engine is chosen before it is needed
+    from fl.training.cohort import Task, Timed
+    from fl.training.evaluation import Evaluation
+    from fl.training.local_update import Update
+
+ENGINES = ("inline", "processes")
+
+
+class Engine(Protocol):
+    """Computes what devices learn."""
+
+    def updates(self, tasks: "Sequence[Task]") -> "Iterator[Timed[Update]]":
+        """Begin with the tasks, and return their results in order.
+
+        A result is good until the next is asked for. The weights of the cohort must not change
+        before the last one has been taken, except for the personal part of the device whose
+        result has been.
+        """
+
+    def evaluations(self, devices: Sequence[int]) -> "Iterator[Timed[Evaluation]]":
+        """Begin to evaluate the devices, and return the results in order.
+
+        The weights of the cohort must not change before the last one has been taken.
+        """
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """Which engine, and how many workers it has."""
+
+    name: Literal["inline", "processes"] = "inline"
+    workers: int = 1
+
+    @classmethod
+    def of(cls, name: str, workers: int | None = None) -> "EngineChoice":
+        """Return the choice that a person has made; by default a worker for each core.
+
+        Raises:
+            InputError: There is no such engine, or it cannot have so many workers.
+        """
+        if name not in ENGINES:
+            raise InputError(f"--engine: must be {' or '.join(ENGINES)}, got {name}")
+        if workers is not None and not 1 <= workers <= 1024:
+            raise InputError(f"--workers: must be from 1 to 1024, got {workers}")
+        if name == "inline":
+            if workers not in (None, 1):
+                raise InputError(f"--workers: the engine inline has one, got {workers}")
+            return cls()
+        return cls("processes", workers or len(os.sched_getaffinity(0)))
+
+
+@dataclass
+class Effort:
+    """Where the time of a run went, in seconds of the workers."""
+
+    training_s: float = 0.0
+    evaluation_s: float = 0.0

@@ -1,0 +1,11 @@
+"""What may go wrong while devices train."""
+
+from netsim.errors import InputError
+
+
+class DivergedError(InputError):
+    """Training has left the numbers."""
+
+
+class WorkerError(RuntimeError):
+    """Worker processes cannot begin, or one is gone."""

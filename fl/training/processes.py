@@ -1,0 +1,178 @@
+"""The engine that computes in processes beside this one, each on one thread.
+
+Data and weights lie in shared memory: a task names a device, its answer a slot into which the
+worker has written the new weights. Only these names and a few numbers go through pipes.
+"""
+
+import multiprocessing
+import os
+import shutil
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import torch
+import torch.multiprocessing  # teaches pickle to hand on shared tensors
+from torch import Tensor
+
+from fl.training.cohort import Cohort, Task, Timed
+from fl.training.errors import WorkerError
+from fl.training.evaluation import Evaluation
+from fl.training.local_update import Update
+
+Result = TypeVar("Result")
+_SHARED_MEMORY = Path("/dev/shm")
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Where workers leave weights; row by row, one an update under way."""
+
+    personal: Tensor
+    shared: Tensor
+    mask: Tensor
+
+    @classmethod
+    def make(cls, count: int, cohort: Cohort) -> "Slots":
+        """Return *count* slots for the updates of *cohort*."""
+        num_personal, num_shared = cohort.personal.shape[1], len(cohort.shared)
+        return cls(
+            torch.empty(count, num_personal),
+            torch.empty(count, num_shared),
+            torch.empty(count, num_shared, dtype=torch.bool),
+        )
+
+    def put(self, slot: int, update: Update) -> None:
+        """Write the weights of *update*."""
+        self.personal[slot], self.shared[slot] = update.personal, update.shared
+        self.mask[slot] = update.mask
+
+    def get(self, slot: int, loss: float | None) -> Update:
+        """Return the update that was written, without copying it."""
+        return Update(self.personal[slot], self.shared[slot], self.mask[slot], loss)
+
+
+class _Pending(NamedTuple):
+    """An update under way; the future gives its loss."""
+
+    slot: int
+    loss: "Future[Timed[float | None]]"
+
+
+class Processes:
+    """Keeps a few tasks for each worker under way, so that none has to wait for this process."""
+
+    def __init__(self, executor: ProcessPoolExecutor, slots: Slots) -> None:
+        self._executor = executor
+        self._slots = slots
+
+    def updates(self, tasks: Sequence[Task]) -> Iterator[Timed[Update]]:
+        """Begin with the tasks, and return their results in order."""
+        waiting = iter(tasks)
+        first = islice(waiting, len(self._slots.mask))
+        pending = deque(self._submit(task, slot) for slot, task in enumerate(first))
+        return self._in_order(pending, waiting)
+
+    def evaluations(self, devices: Sequence[int]) -> Iterator[Timed[Evaluation]]:
+        """Begin to evaluate the devices, and return the results in order."""
+        pending = [self._executor.submit(_evaluate, device) for device in devices]
+        return (_result(future) for future in pending)
+
+    def _submit(self, task: Task, slot: int) -> _Pending:
+        return _Pending(slot, self._executor.submit(_update, task, slot))
+
+    def _in_order(
+        self, pending: deque[_Pending], waiting: Iterator[Task]
+    ) -> Iterator[Timed[Update]]:
+        while pending:
+            slot, future = pending.popleft()
+            loss, seconds = _result(future)
+            yield Timed(self._slots.get(slot, loss), seconds)
+            for task in islice(waiting, 1):  # into the slot that is free again
+                pending.append(self._submit(task, slot))
+
+
+@contextmanager
+def processes(cohort: Cohort, workers: int) -> Iterator[Processes]:
+    """Compute in *workers* processes.
+
+    They are forked from a server that has imported torch once and used none of it.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["fl.training.processes"])
+    slots = Slots.make(3 * workers, cohort)
+    _share([*cohort.tensors, slots.personal, slots.shared, slots.mask])
+    executor = ProcessPoolExecutor(workers, context, _begin_work, (cohort, slots))
+    try:
+        yield Processes(executor, slots)
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _share(tensors: Sequence[Tensor]) -> None:
+    """Move the tensors to where other processes see them.
+
+    Raises:
+        WorkerError: There is no room; writing there would end the process without a word.
+    """
+    if _SHARED_MEMORY.is_dir():
+        needed = sum(tensor.nbytes for tensor in tensors if not tensor.is_shared())
+        free = shutil.disk_usage(_SHARED_MEMORY).free
+        if needed > free:
+            raise WorkerError(
+                f"{_SHARED_MEMORY}: has {free / 1e6:.0f} MB free, data and weights take "
+                f"{needed / 1e6:.0f} MB; enlarge it, or use --engine inline"
+            )
+    for tensor in tensors:
+        tensor.share_memory_()
+
+
+def _result(future: "Future[Result]") -> Result:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise WorkerError(
+            "a worker process is gone, killed by a signal or for want of memory; "
+            "run again, with fewer --workers if memory was short"
+        ) from None
+
+
+_cohort: Cohort
+_slots: Slots
+"""Of the run, in a worker."""
+
+
+def _begin_work(cohort: Cohort, slots: Slots) -> None:
+    """Make this process a worker."""
+    global _cohort, _slots  # a pool hands nothing else to its tasks
+    _cohort, _slots = cohort, slots
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run decides when to stop
+    threading.Thread(target=_end_with_the_run, daemon=True).start()
+
+
+def _end_with_the_run() -> None:
+    """End this process when the one that started it is gone, even if it was killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def _update(task: Task, slot: int) -> Timed[float | None]:
+    update, seconds = _cohort.update(task)
+    _slots.put(slot, update)
+    return Timed(update.loss, seconds)
+
+
+def _evaluate(device: int) -> Timed[Evaluation]:
+    return _cohort.evaluate(device)

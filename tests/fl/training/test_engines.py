@@ -1,0 +1,180 @@
+"""An engine changes how long a run takes, and nothing else. Real processes, really killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+import fl
+from fl.enrolment import Enrolment
+from fl.round import WAIT
+from fl.scenario import load_scenario
+from fl.training import processes as processes_module
+from fl.training.engine import EngineChoice
+from fl.training.errors import WorkerError
+from netsim.errors import InputError
+from netsim.streams import Streams
+
+TABLES = ("rounds.parquet", "devices.parquet", "events.parquet", "partition.parquet")
+
+
+@pytest.fixture
+def learning_cell(paper_cell):
+    """Five devices on a deadline that cuts some, with pruning."""
+    return paper_cell | {
+        "rounds": 4,
+        "scheme": {"split": "conv", "pruning": {"fixed": 0.4}, "bandwidth": "equal"},
+        "devices": paper_cell["devices"]
+        | {"count": 5, "cpu_frequency": {"uniform": ["1 MHz", "3 MHz"]}},
+        "deadline": "14 ms",
+        "late": "drop",
+        "model": {"name": "tiny_models:TinyCnn"},
+        "learning": {
+            "dataset": "synthetic",
+            "partition": {"by": "dirichlet", "alpha": 0.5},
+            "batch_size": 16,
+            "learning_rate": {"personal": 0.1, "global": 0.1},
+            "evaluate_every": 2,
+        },
+    }
+
+
+def test_the_same_bytes_whatever_the_engine_and_the_number_of_workers(learning_cell, tmp_path):
+    choices = [("inline", None), ("inline", None), *(("processes", n) for n in (1, 2, 3))]
+    for index, (engine, workers) in enumerate(choices):
+        fl.run(learning_cell, out=tmp_path / str(index), engine=engine, workers=workers)
+    for table in TABLES:
+        bytes_ = {(tmp_path / str(index) / table).read_bytes() for index in range(len(choices))}
+        assert len(bytes_) == 1
+    run = fl.Run.open(tmp_path / "0")
+    arrived = run.devices["arrived"].to_pylist()
+    assert any(arrived)
+    assert not all(arrived)  # so what is cut is compared, too
+    assert run.rounds["test_accuracy"].null_count == 2
+
+
+def test_the_same_weights_to_the_bit(learning_cell):
+    scenario = load_scenario(learning_cell)
+    parts = []
+    for choice in (EngineChoice(), EngineChoice("processes", 2)):
+        with Enrolment(scenario, Streams(1)).learning(choice) as learning:
+            for round_ in range(3):
+                learning.begin(round_, [500, 300, 0, 1, 700])
+                learning.aggregate([WAIT] * 5)
+            parts.append((learning.cohort.personal.clone(), learning.cohort.shared.clone()))
+    assert torch.equal(parts[0][0], parts[1][0])
+    assert torch.equal(parts[0][1], parts[1][1])
+
+
+def test_threads_are_given_back(learning_cell):
+    threads = torch.get_num_threads()
+    fl.run(learning_cell, rounds=1)
+    assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize(
+    ("name", "workers", "message"),
+    [
+        ("ray", None, "must be inline or processes"),
+        ("processes", 0, "must be from 1 to 1024"),
+        ("inline", 3, "the engine inline has one"),
+    ],
+)
+def test_an_engine_that_is_not_there_is_refused(name, workers, message):
+    with pytest.raises(InputError, match=message):
+        EngineChoice.of(name, workers)
+
+
+def test_want_of_shared_memory_is_said_before_it_is_written(learning_cell, monkeypatch, tmp_path):
+    usage = processes_module.shutil.disk_usage(tmp_path)._replace(free=1_000)
+    monkeypatch.setattr(processes_module.shutil, "disk_usage", lambda _path: usage)
+    with pytest.raises(WorkerError, match="0 MB free, data and weights take"):
+        fl.run(learning_cell, engine="processes", workers=1)
+
+
+def scenario_file(folder, cell, rounds):
+    path = folder / "long.yaml"
+    path.write_text(json.dumps(cell | {"rounds": rounds, "name": "long"}))
+    return path
+
+
+def children_of(pid):
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        found.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    below, todo = [], [pid]
+    while todo:
+        todo += (children := found.get(todo.pop(), []))
+        below += children
+    return below
+
+
+def started(folder, cell):
+    """Start a long run in a process of its own, and wait until its workers work."""
+    command = [sys.executable, "-m", "fl", "run", str(scenario_file(folder, cell, 10**6))]
+    environment = os.environ | {"PYTHONPATH": f"{Path('tests').resolve()}:{Path.cwd()}"}
+    process = subprocess.Popen(
+        [*command, "--out", str(folder / "out"), "--workers", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    deadline = time.monotonic() + 60
+    while busy(process.pid) < 2:
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.2)
+    return process
+
+
+def busy(pid):
+    """Count the processes below that have computed for more than half a second."""
+    count = 0
+    for child in children_of(pid):
+        try:
+            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        count += int(fields[11]) / os.sysconf("SC_CLK_TCK") > 0.5
+    return count
+
+
+def test_a_worker_that_is_killed_ends_the_run_with_one_message(learning_cell, tmp_path):
+    process = started(tmp_path, learning_cell)
+    workers = [child for child in children_of(process.pid) if is_worker(child)]
+    os.kill(workers[-1], signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors.splitlines()[-1].startswith("straggler: a worker process is gone")
+    assert "Traceback" not in errors
+
+
+def is_worker(pid):
+    """Tell workers from the fork server and the resource tracker."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return False
+    return not children_of(pid) and int(fields[11]) / os.sysconf("SC_CLK_TCK") > 0.5
+
+
+def test_workers_do_not_outlive_a_run_that_is_killed(learning_cell, tmp_path):
+    process = started(tmp_path, learning_cell)
+    below = children_of(process.pid)
+    process.kill()
+    process.communicate(timeout=60)
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in below):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
