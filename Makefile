@@ -6,8 +6,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 
 .PHONY: demo test lint types pytest bench clean
 
-demo: .venv/run.stamp  ## run the quickstart, and say where to look
+demo: .venv/run.stamp  ## run the quickstart, then let devices learn, and say where to look
 	$(BIN)/straggler run scenarios/quickstart.yaml
+	@if $(BIN)/straggler data fetch fashion-mnist; then \
+	  $(BIN)/straggler run scenarios/fashion-mnist.yaml; \
+	else \
+	  echo "Fashion-MNIST cannot be had here; its place is taken by a synthetic data set."; \
+	  $(BIN)/straggler run scenarios/fashion-mnist.yaml --set name=synthetic --set learning.dataset=synthetic; \
+	fi
 	@echo "Next: $(BIN)/straggler run scenarios/quickstart.yaml --set late=drop, or another of scenarios/README.md"
 
 test: lint types pytest  ## all that must pass
@@ -20,11 +26,12 @@ types: .venv/dev.stamp
 	$(BIN)/mypy
 
 pytest: .venv/dev.stamp
-	$(BIN)/pytest --numprocesses 2
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
 
 bench: .venv/dev.stamp  ## speed, as ratios
 	$(BIN)/python benchmarks/events.py
 	$(BIN)/python benchmarks/traces.py
+	$(BIN)/python benchmarks/training.py
 
 clean:
 	rm -rf .venv runs

@@ -45,3 +45,10 @@ NOT_A_CLASS = 3
 
 class NotAModule:
     """Something else."""
+
+
+class Explosive(TinyCnn):
+    """Without anything that could end it, training leaves the numbers."""
+
+    def forward(self, images):
+        return self.fc2(self.fc1(self.conv1(images).flatten(1)).square())

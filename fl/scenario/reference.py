@@ -72,19 +72,32 @@ def _accepts(field: FieldInfo) -> str:
     for part in parts:
         if isinstance(part, type) and issubclass(part, StrEnum):
             words += [f"`{word}`" for word in part]
-    if words:
-        return ", ".join(words) + _alternatives(field)
-    if field.annotation in _NAMES:
-        return _NAMES[field.annotation] + "".join(map(_bound, field.metadata))
-    if get_origin(field.annotation) is tuple:
+    blocks = list(blocks_in(field.annotation))
+    alternatives = [", ".join(words)] if words else []
+    alternatives += [_list_of(part) for part in parts if get_origin(part) is tuple]
+    if blocks and not any(get_origin(part) is tuple for part in parts):
+        alternatives.append("a mapping, see below")
+    if not alternatives or alternatives == ["`all`"]:
+        alternatives += _plain(parts)
+    return " or ".join(alternatives)
+
+
+def _list_of(annotation: object) -> str:
+    """Return what a list may hold."""
+    parts = list(_parts(annotation))
+    if any(isinstance(part, type) and issubclass(part, BaseModel) for part in parts):
         return "a list of mappings, see below"
-    return "a mapping, see below"
+    kinds = {int: "whole numbers", float: "numbers", str: "texts"}
+    return "a list of " + next(kind for plain, kind in kinds.items() if plain in parts)
 
 
-def _alternatives(field: FieldInfo) -> str:
-    if any(get_origin(part) is tuple for part in _parts(field.annotation)):
-        return " or a list of numbers in [0, 1], one a device"
-    return " or a mapping, see below" if list(blocks_in(field.annotation)) else ""
+def _plain(parts: list[object]) -> list[str]:
+    """Return the plain value among the parts of a type, with its bounds."""
+    bounds = [_bound(x) for part in parts for x in (part, *getattr(part, "metadata", ()))]
+    if dict in map(get_origin, parts):
+        return ["a mapping"]
+    named = next(_NAMES[part] for part in parts if part in _NAMES)
+    return [named + "".join(dict.fromkeys(bounds))]
 
 
 def _parts(annotation: object) -> Iterator[object]:
