@@ -32,6 +32,7 @@ bench: .venv/dev.stamp  ## speed, as ratios
 	$(BIN)/python benchmarks/events.py
 	$(BIN)/python benchmarks/traces.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/allocation.py
 
 clean:
 	rm -rf .venv runs

@@ -92,8 +92,8 @@ def overhead(rounds: int) -> float:
         with run_directory(Path(folder) / "run", experiment) as directory:
             experiment.run(directory)
         wall = time.perf_counter() - began
-        assert directory.effort is not None
-        return 1 - (directory.effort.training_s + directory.effort.evaluation_s) / wall
+        facts = directory.facts
+        return 1 - (facts["training_seconds"] + facts["evaluation_seconds"]) / wall
 
 
 def main() -> None:

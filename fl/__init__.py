@@ -8,6 +8,7 @@ data            what is learnt from, and which device holds what of it
 pruning         which weights a device prunes
 training        what a device learns in a round
 aggregation     what the server makes of it
+bound           what theory promises of a run: Theorem 1
 round           one round as a chain of events; read this first
 learning        what is learnt, round by round, beside the clock
 enrolment       what a scenario says of learning, to devices with data and weights

@@ -187,6 +187,14 @@ def _print_effort(folder: Path, experiment: Experiment) -> None:
     )
     workers = f"{manifest['workers']} worker{'s' * (manifest['workers'] > 1)}"
     typer.echo(f"\nTook {wall}; {workers} trained for {training}, tested for {evaluation}")
+    if manifest.get("bound", {}).get("keepers") == 0:
+        typer.echo("Theorem 1 bounds nothing: some weight was kept by nobody in some round")
+    elif "bound" in manifest:
+        parts = {name: manifest["bound"][name] for name in ("initial", "a1", "pruning")}
+        told = ", ".join(f"{name} {value:.3g}" for name, value in parts.items())
+        typer.echo(
+            f"Theorem 1 bounds the mean squared gradient by {sum(parts.values()):.3g} ({told})"
+        )
     short = experiment.enrolment.short_devices
     if short:
         typer.echo(

@@ -9,6 +9,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
+from fl.bound import Constants
 from fl.data import (
     ByLabel,
     Dataset,
@@ -22,11 +23,12 @@ from fl.data import (
 )
 from fl.learning import Learning
 from fl.models.building import build_network
-from fl.scenario import NamedModel, Partition, Scenario
+from fl.scenario import BoundConstants, NamedModel, Partition, Scenario
 from fl.training.batches import Images
 from fl.training.cohort import Cohort
 from fl.training.engine import EngineChoice
 from fl.training.inline import inline
+from fl.training.landscape import estimate_constants
 from fl.training.processes import processes
 from fl.training.recipe import Recipe
 from netsim.streams import Streams
@@ -103,6 +105,15 @@ class Enrolment:
                 rounds=self._scenario.rounds,
                 evaluate_every=self._block.evaluate_every,
             )
+
+    def constants(self, cohort: Cohort) -> Constants | None:
+        """Return what Theorem 1 assumes, given or estimated; None, if nobody asks for its bound."""
+        bound = self._block.bound
+        if bound is None:
+            return None
+        if isinstance(bound, BoundConstants):
+            return Constants(**bound.model_dump())
+        return estimate_constants(cohort)
 
     def _cohort(self) -> Cohort:
         network = self.network

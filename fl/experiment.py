@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from simpy import Environment
 
-from fl.allocation import Decision, Policy
+from fl.allocation import Decision, FixedNoise, Noise, NoiseDensity, Policy
 from fl.generation import generated_trace
 from fl.models import Cost
 from fl.round import PHASES, Device, Outcome, Rules, Server
@@ -25,13 +25,22 @@ from fl.scenario import (
 from fl.scenario.contradictions import gains_need_powers
 from fl.tables import Collector, Sink
 from fl.training.engine import EngineChoice
-from netsim.channel import Channel, Constant, replay_trace, shannon_efficiency
+from netsim.channel import (
+    Channel,
+    Constant,
+    ConstantInNoise,
+    replay_trace,
+    replay_trace_in_noise,
+    shannon_efficiency,
+    snr_of_efficiency,
+)
 from netsim.cpu import Cpu
 from netsim.errors import StalledError
 from netsim.streams import Streams
 from netsim.timeline import Timeline
 from netsim.topology import Link, Topology
 from netsim.traces import Kind, Trace, read_trace
+from netsim.units import db_to_linear
 from netsim.uplink import HeldUplink, RedistributedUplink
 from netsim.wire import Wire
 
@@ -55,13 +64,12 @@ class Experiment:
         self.scenario = scenario
         self._streams = Streams(scenario.seed)
         self.enrolment = _enrolment(scenario, self._streams)
+        self._bandwidth_hz = scenario.uplink.bandwidth * scenario.uplink.spatial_layers
+        _check_finite(scenario.name, "uplink.bandwidth", np.array([self._bandwidth_hz]))
         self.trace = _read_trace(scenario)
         self._channels = self._make_channels()
         self._topology = _topology(scenario)
         self._cost = self._make_cost()
-        uplink = scenario.uplink
-        self._bandwidth_hz = uplink.bandwidth * uplink.spatial_layers
-        _check_finite(scenario.name, "uplink.bandwidth", np.array([self._bandwidth_hz]))
         with np.errstate(over="ignore"):
             costs = {
                 "personal part": self._cost.personal_s,
@@ -73,6 +81,7 @@ class Experiment:
         self._policy = Policy(
             scenario.scheme,
             self._cost,
+            self._noise_at,
             scenario.deadline,
             count_warmup=scenario.count_warmup,
         )
@@ -98,8 +107,14 @@ class Experiment:
             self._run(sink, progress, None)
             return
         with self.enrolment.learning(engine) as learning:
-            sink.effort = learning.effort
-            self._run(sink, progress, learning)
+            constants = self.enrolment.constants(learning.cohort)
+            try:
+                self._run(sink, progress, learning)
+            finally:
+                sink.facts["training_seconds"] = learning.effort.training_s
+                sink.facts["evaluation_seconds"] = learning.effort.evaluation_s
+            if constants is not None:
+                sink.facts["bound"] = learning.bound(constants)
 
     def _run(
         self,
@@ -121,10 +136,10 @@ class Experiment:
                 zip(self._cost.frequency_hz.tolist(), self._cost.workloads(), strict=True)
             )
         ]
-        tables = Collector(sink, timeline, self._cost, self._bandwidth_hz, scenario.deadline)
+        tables = Collector(sink, timeline, self._cost, scenario.deadline)
 
         def decide(now_s: float) -> Decision:
-            return self._policy.decide(self._known_efficiency(now_s) * self._bandwidth_hz)
+            return self._policy.decide(server.round, self._known_efficiency(now_s))
 
         def report(outcome: Outcome) -> None:
             tables.append(outcome)
@@ -141,6 +156,12 @@ class Experiment:
             finally:
                 tables.flush()
 
+    def _noise_at(self, efficiency: NDArray[np.float64]) -> Noise:
+        """Return what rates shares give, at these bit/s/Hz on the whole band."""
+        if self.scenario.uplink.noise_density is None:
+            return FixedNoise(efficiency * self._bandwidth_hz)
+        return NoiseDensity(self._bandwidth_hz, snr_of_efficiency(efficiency))
+
     def _known_efficiency(self, now_s: float) -> NDArray[np.float64]:
         """Return the channel state of a while ago, in bit/s/Hz; before the run there was none."""
         known_at_s = max(now_s - self.scenario.csi_age, 0.0)
@@ -153,7 +174,7 @@ class Experiment:
 
     def _make_cost(self) -> Cost:
         scenario = self.scenario
-        personal, shared = self._count_weights()
+        personal, shared, unpruned = self._count_weights()
         cycles = self._each("devices.cycles_per_weight", scenario.devices.cycles_per_weight)
         ranking = self._each(
             "devices.pruning_cycles_per_weight", scenario.devices.pruning_cycles_per_weight
@@ -169,18 +190,21 @@ class Experiment:
             global_cycles_per_weight=cycles * scenario.iterations.global_,
             bits_per_weight=scenario.uplink.bits_per_weight,
             global_weights=shared,
+            unpruned_weights=unpruned,
             broadcast_s=scenario.network.broadcast,
             delivery_s=scenario.uplink.latency + sum(wire.latency_s for wire in wires),
             delivery_s_per_bit=sum(1 / wire.capacity_bps for wire in wires),
             joint=scenario.scheme.update == "simultaneous",
         )
 
-    def _count_weights(self) -> tuple[int, int]:
-        """Return N_v and N_u, out of the network if there is one."""
+    def _count_weights(self) -> tuple[int, int, int]:
+        """Return N_v, N_u, and how many of the latter must not be pruned."""
         model, scheme = self.scenario.model, self.scenario.scheme
         if isinstance(model, GivenSizes):
             personal, shared = model.personal_weights, model.global_weights
-            return (0, personal + shared) if scheme.split == "none" else (personal, shared)
+            if scheme.split == "conv":
+                return personal, shared, 0
+            return 0, personal + shared, personal if scheme.split == "unpruned-conv" else 0
         if self.enrolment is not None:
             network = self.enrolment.network
         else:
@@ -189,19 +213,24 @@ class Experiment:
             network = build_network(
                 model, scheme, *_PAPER_IMAGES, self._streams("learning.weights")
             )
-        return network.personal.num_weights, network.shared.num_weights
+        unpruned = int(network.unpruned.sum())
+        return network.personal.num_weights, network.shared.num_weights, unpruned
 
     def _make_channels(self) -> list[Channel]:
         channel = self.scenario.uplink.channel
         snr = self._snr_of_unit_gain()
+        in_noise = self.scenario.uplink.noise_density is not None
         if isinstance(channel, ConstantChannel):
             with np.errstate(over="ignore"):
                 snr = snr * self._each("uplink.channel.gain", channel.gain)
             _check_finite(self.scenario.name, "gain x transmit power / noise power", snr)
+            if in_noise:
+                return [ConstantInNoise(value) for value in snr.tolist()]
             return [Constant(value) for value in shannon_efficiency(snr).tolist()]
         assert self.trace is not None
         offsets_s = self._each("uplink.channel.offset", channel.offset)
-        return replay_trace(
+        play = replay_trace_in_noise if in_noise else replay_trace
+        return play(
             self.trace, channel.at_end, self._trace_devices(), offsets_s.tolist(), snr.tolist()
         )
 
@@ -216,8 +245,16 @@ class Experiment:
             return stream.integers(len(self.trace.devices), size=count).tolist()
         return channel.devices
 
+    def _noise_w(self) -> float | None:
+        """Return the noise power: sigma^2, or with a noise density that of the whole band."""
+        uplink = self.scenario.uplink
+        if uplink.noise_density is None:
+            return uplink.noise_power
+        figure = db_to_linear(uplink.noise_figure or 0.0)
+        return uplink.noise_density * figure * self._bandwidth_hz
+
     def _snr_of_unit_gain(self) -> NDArray[np.float64]:
-        power_w, noise_w = self.scenario.devices.transmit_power, self.scenario.uplink.noise_power
+        power_w, noise_w = self.scenario.devices.transmit_power, self._noise_w()
         if power_w is None or noise_w is None:
             return np.ones(self.scenario.devices.count)
         with np.errstate(over="ignore"):
@@ -265,7 +302,14 @@ def _read_trace(scenario: Scenario) -> Trace | None:
     if trace.kind is Kind.GAIN_DB:
         for path, message in gains_need_powers(scenario):
             raise ScenarioError(f"{scenario.name}: {'.'.join(map(str, path))}: {message}")
-    elif scenario.devices.transmit_power is not None or scenario.uplink.noise_power is not None:
+        return trace
+    uplink = scenario.uplink
+    if uplink.noise_density is not None:
+        raise ScenarioError(
+            f"{scenario.name}: uplink.noise_density needs a channel given as gains, and "
+            f"{trace.name} is a trace of {trace.kind}"
+        )
+    if scenario.devices.transmit_power is not None or uplink.noise_power is not None:
         raise ScenarioError(
             f"{scenario.name}: devices.transmit_power and uplink.noise_power have no effect on "
             f"a trace of {trace.kind} ({trace.name}): leave them out, or set them to null"

@@ -7,12 +7,13 @@ gathered, so it is begun at the end of its own round and gathered then, or when 
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fl.aggregation import MaskedMean
+from fl.bound import Constants, Course, convergence_bound, fewest_keepers
 from fl.round import GLOBAL, PERSONAL, WAIT
 from fl.training.cohort import Cohort, Task, Timed
 from fl.training.engine import Effort, Engine
@@ -44,6 +45,7 @@ class RoundLearnt:
 
     samples: NDArray[np.int64]
     train_loss: NDArray[np.float64]
+    fewest_keepers: int
     tested: Tested | None
 
     @property
@@ -71,12 +73,15 @@ class Learning:
     evaluate_every: int
     effort: Effort = field(default_factory=Effort)
     _round: int = -1
+    _pruned: int = 0
+    _fewest_keepers: list[int] = field(default_factory=list)
     _updates: Iterator[Timed[Update]] = field(init=False)
     _tested: Tested | None = None
 
     def begin(self, round_: int, kept: Sequence[int]) -> None:
         """Let the devices train with what is broadcast, and keep so many weights."""
         self._round = round_
+        self._pruned += sum(len(self.cohort.shared) - weights for weights in kept)
         tasks = [Task(round_, device, weights) for device, weights in enumerate(kept)]
         self._updates = self.engine.updates(tasks)
 
@@ -106,7 +111,25 @@ class Learning:
         if done % self.evaluate_every == 0 or done == self.rounds:
             devices = range(len(reached))
             self._tested = Tested(self.engine.evaluations(devices), self.effort)
-        return RoundLearnt(self.samples, train_loss, self._tested)
+        self._fewest_keepers.append(mean.fewest_keepers)
+        return RoundLearnt(self.samples, train_loss, mean.fewest_keepers, self._tested)
+
+    def bound(self, constants: Constants) -> dict[str, float | None]:
+        """Return what Theorem 1 says of the rounds so far, and from what; None is infinite."""
+        recipe, num_weights = self.cohort.recipe, len(self.cohort.shared)
+        course = Course(
+            rounds=len(self._fewest_keepers),
+            num_devices=len(self.samples),
+            num_weights=num_weights,
+            personal_iterations=recipe.personal_iterations,
+            global_iterations=recipe.global_iterations,
+            personal_rate=recipe.personal_rate,
+            global_rate=recipe.global_rate,
+        )
+        keepers = fewest_keepers(np.array(self._fewest_keepers))
+        bound = convergence_bound(constants, course, keepers, self._pruned / num_weights)
+        told = asdict(constants) | {"keepers": keepers} | asdict(bound) | {"total": bound.total}
+        return {name: value if math.isfinite(value) else None for name, value in told.items()}
 
     def _check(self, device: int, update: Update) -> None:
         if update.loss is not None and not math.isfinite(update.loss):

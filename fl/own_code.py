@@ -1,6 +1,7 @@
 """Classes of one's own that a scenario names as ``module:Class``."""
 
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,11 @@ from netsim.errors import InputError
 
 class OwnCodeError(InputError):
     """A class that a scenario names and that cannot be used."""
+
+
+def is_class_name(text: str) -> bool:
+    """Return whether *text* has the form ``module:Class``."""
+    return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text) is not None
 
 
 def load_class(name: str, key: str) -> type:

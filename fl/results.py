@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from fl.experiment import Experiment
 from fl.scenario import write_scenario
 from fl.tables import DEVICES, EVENTS, ROUNDS
-from fl.training.engine import Effort, EngineChoice
+from fl.training.engine import EngineChoice
 from fl.training.errors import DivergedError
 from netsim.errors import InputError
 
@@ -72,8 +72,8 @@ class InMemory:
     """Keeps the tables of a run."""
 
     def __init__(self) -> None:
-        self.effort: Effort | None = None
-        """Where the time went, if something was learnt."""
+        self.facts: dict[str, object] = {}
+        """What is known of the whole run."""
         self._batches: list[tuple[pa.Table, ...]] = []
 
     def write(self, rounds: pa.Table, devices: pa.Table, events: pa.Table) -> None:
@@ -93,8 +93,8 @@ class RunDirectory:
         self._folder = folder
         self.num_rounds = 0
         """Written so far."""
-        self.effort: Effort | None = None
-        """Where the time went, if something was learnt."""
+        self.facts: dict[str, object] = {}
+        """What is known of the whole run; for the manifest."""
         self._writers = {
             name: pq.ParquetWriter(
                 self._partial(name),
@@ -167,7 +167,7 @@ def run_directory(
         manifest |= {"status": "finished"}
     finally:
         if manifest["status"] != "running":
-            manifest |= {"wall_seconds": time.monotonic() - began} | _spent(directory.effort)
+            manifest |= {"wall_seconds": time.monotonic() - began} | directory.facts
             _write_manifest(folder, manifest)
 
 
@@ -191,13 +191,6 @@ def _manifest(experiment: Experiment, engine: EngineChoice | None) -> dict[str, 
     if enrolment is not None and engine is not None:
         manifest |= {"engine": engine.name, "workers": engine.workers}
     return manifest
-
-
-def _spent(effort: Effort | None) -> dict[str, float]:
-    """Return where the time of a run that learnt went, in seconds of all workers together."""
-    if effort is None:
-        return {}
-    return {"training_seconds": effort.training_s, "evaluation_seconds": effort.evaluation_s}
 
 
 def free_directory(parent: Path, name: str) -> Path:

@@ -68,6 +68,10 @@ class Learnt(Protocol):
         """Mean over the mini-batches of each device that was through with its updates."""
 
     @property
+    def fewest_keepers(self) -> int:
+        """How many devices kept, and delivered, the weight that the fewest of them did."""
+
+    @property
     def test_loss(self) -> NDArray[np.float64] | None:
         """Of each device's own model on its own test samples; None in a round without a test."""
 

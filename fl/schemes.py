@@ -8,8 +8,10 @@ bandwidth  which share of the band a device gets
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
+
+from fl.own_code import is_class_name
 
 
 class FixedRatio(BaseModel):
@@ -20,18 +22,24 @@ class FixedRatio(BaseModel):
     fixed: float = Field(strict=True, ge=0, le=1, description="The pruning ratio.")
 
 
-class PersonalLayers(BaseModel):
-    """Which parameters of the model are personal."""
+Pattern = Annotated[str, Field(strict=True, min_length=1)]
+
+
+class Layers(BaseModel):
+    """Which parameters of the model are personal, and which are shared but never pruned."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    personal: tuple[Annotated[str, Field(strict=True, min_length=1)], ...] = Field(
-        min_length=1, description="Patterns of parameter names, as [conv1.*, fc2.bias]."
+    personal: tuple[Pattern, ...] = Field(
+        (), description="Patterns of parameter names that stay on the device, as [conv1.*]."
+    )
+    unpruned: tuple[Pattern, ...] = Field(
+        (), description="Patterns of parameter names that are shared whole, as [fc2.bias]."
     )
 
 
 def _kind_of_split(value: object) -> str:
-    return "<personal>" if isinstance(value, dict | PersonalLayers) else "<word>"
+    return "<personal>" if isinstance(value, dict | Layers) else "<word>"
 
 
 def _kind_of_pruning(value: object) -> str:
@@ -40,6 +48,16 @@ def _kind_of_pruning(value: object) -> str:
 
 def _kind_of_bandwidth(value: object) -> str:
     return "<given>" if isinstance(value, list | tuple) else "<word>"
+
+
+BANDWIDTHS = ("equal", "optimal", "max-min", "channel-inversion")
+
+
+def _check_bandwidth(name: str) -> str:
+    if name not in BANDWIDTHS and not is_class_name(name):
+        message = f"must be {', '.join(BANDWIDTHS)}, a class as module:Class, or a list of shares"
+        raise PydanticCustomError("bandwidth", "{message}", {"message": message})
+    return name
 
 
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
@@ -51,14 +69,14 @@ class Scheme(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     split: Annotated[
-        Annotated[Literal["conv", "none"], Tag("<word>")]
-        | Annotated[PersonalLayers, Tag("<personal>")],
+        Annotated[Literal["conv", "none", "unpruned-conv"], Tag("<word>")]
+        | Annotated[Layers, Tag("<personal>")],
         Discriminator(_kind_of_split),
     ] = Field(
         "conv",
         description="conv: the convolutional layers (conv*), or the personal_weights of a model "
         "given by its size, stay on the device. none: there is no personal part, every weight is "
-        "global. Or patterns of what is personal.",
+        "global. unpruned-conv: likewise, but these layers are never pruned. Or patterns.",
     )
     update: Literal["alternate", "simultaneous"] = Field(
         "alternate",
@@ -66,23 +84,41 @@ class Scheme(BaseModel):
         "simultaneous: both at once, after the pruning (FedSim).",
     )
     pruning: Annotated[
-        Annotated[Literal["none", "deadline"], Tag("<word>")]
+        Annotated[Literal["none", "deadline", "deadline-common"], Tag("<word>")]
         | Annotated[FixedRatio, Tag("<fixed>")],
         Discriminator(_kind_of_pruning),
     ] = Field(
         "none",
         description="none: nothing is pruned, and there is no warm-up. {fixed: RATIO}: the same "
-        "for all. deadline: for each device the least ratio that meets the deadline, Eq. (47).",
+        "for all. deadline: for each device the least ratio that meets the deadline, Eq. (47). "
+        "deadline-common: one for all, which meets it at the mean rate.",
     )
     bandwidth: Annotated[
-        Annotated[Literal["equal"], Tag("<word>")] | Annotated[tuple[Share, ...], Tag("<given>")],
+        Annotated[str, AfterValidator(_check_bandwidth), Tag("<word>")]
+        | Annotated[tuple[Share, ...], Tag("<given>")],
         Discriminator(_kind_of_bandwidth),
-    ] = Field("equal", description="equal, or a list with the share of each device.")
+    ] = Field(
+        "equal",
+        description="equal. optimal: the least pruning of all, Theorem 3 within its bounds. "
+        "max-min: the least common pruning. channel-inversion: all would finish together. A list "
+        "with the share of each device. Or a rule of one's own, as module:Class.",
+    )
+    max_pruning_ratio: float = Field(
+        1.0,
+        strict=True,
+        ge=0,
+        le=1,
+        description="The highest ratio that pruning for a deadline is to choose. A device that "
+        "would need a higher one takes it, and is marked floor_missed.",
+    )
 
 
 PRESETS: dict[str, Scheme] = {
+    "proposed": Scheme(pruning="deadline", bandwidth="optimal"),
     "equal-resource": Scheme(pruning="deadline", bandwidth="equal"),
+    "equal-resource-common": Scheme(pruning="deadline-common", bandwidth="equal"),
     "personalization": Scheme(pruning="none", bandwidth="equal"),
+    "pruning-only": Scheme(split="unpruned-conv", pruning="deadline", bandwidth="equal"),
     "fedavg": Scheme(split="none", pruning="none", bandwidth="equal"),
 }
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from fl.allocation import Status
 from fl.models import SAME, Cost
 from fl.round import PHASES, WAIT, Learnt, Outcome
-from fl.training.engine import Effort
 from netsim.channel import snr_of_efficiency
 from netsim.timeline import Timeline, clock_times
 from netsim.units import ratios_to_db
@@ -36,6 +35,7 @@ ROUNDS = pa.schema(
         ("test_loss", pa.float64()),
         ("test_accuracy", pa.float64()),
         ("test_accuracy_std", pa.float64()),
+        ("fewest_keepers", pa.int32()),
     ]
 )
 DEVICES = pa.schema(
@@ -79,8 +79,8 @@ _ROWS_AT_ONCE = 1 << 17
 class Sink(Protocol):
     """Where the tables go, batch by batch."""
 
-    effort: Effort | None
-    """Takes where the time goes, in a run that learns."""
+    facts: dict[str, object]
+    """Takes what is known of the whole run, beside its rounds."""
 
     def write(self, rounds: pa.Table, devices: pa.Table, events: pa.Table) -> None:
         """Take the next rounds."""
@@ -94,13 +94,11 @@ class Collector:
         sink: Sink,
         timeline: Timeline,
         cost: Cost,
-        bandwidth_hz: float,
         deadline_s: float | None,
     ) -> None:
         self._sink = sink
         self._timeline = timeline
         self._cost = cost
-        self._bandwidth_hz = bandwidth_hz
         self._deadline_s = deadline_s
         self._outcomes: list[Outcome] = []
 
@@ -116,9 +114,7 @@ class Collector:
         if not self._outcomes:
             return
         batch = _Batch(self._outcomes, chains, self._cost)
-        self._sink.write(
-            batch.rounds(self._deadline_s), batch.devices(self._bandwidth_hz), batch.events()
-        )
+        self._sink.write(batch.rounds(self._deadline_s), batch.devices(), batch.events())
         self._outcomes = []
 
 
@@ -138,7 +134,8 @@ class _Batch:
         self._status = np.stack([o.decision.status for o in outcomes])  # [R, K]
         self._kept = np.stack([o.decision.kept for o in outcomes])  # [R, K]
         self._pruning_ratio = (cost.global_weights - self._kept) / cost.global_weights
-        self._whole_band_bps = np.stack([o.decision.whole_band_bps for o in outcomes])  # [R, K]
+        self._efficiency = np.stack([o.decision.efficiency for o in outcomes])  # [R, K]
+        self._rate_bps = np.stack([o.decision.rate_bps for o in outcomes])  # [R, K]
         self._arrived = np.ones(self._kept.shape, dtype=bool)
         for row, outcome in enumerate(outcomes):
             if outcome.cut:
@@ -170,17 +167,17 @@ class _Batch:
         if self._learnt:
             rows = [learnt_over_devices(learnt) for learnt in self._learnt]
             columns |= {name: _known([row[name] for row in rows]) for name in rows[0]}
+            columns["fewest_keepers"] = [learnt.fewest_keepers for learnt in self._learnt]
         return _table(columns, ROUNDS, len(self._round))
 
-    def devices(self, bandwidth_hz: float) -> pa.Table:
+    def devices(self) -> pa.Table:
         num_rounds, num_devices = self._kept.shape
-        snr = snr_of_efficiency(self._whole_band_bps / bandwidth_hz)
         columns: dict[str, object] = {
             "round": np.repeat(self._round, num_devices),
             "device": np.tile(np.arange(num_devices, dtype=np.int32), num_rounds),
             "bandwidth_fraction": self._shares,
             "pruning_ratio": self._pruning_ratio,
-            "snr_db": ratios_to_db(snr),
+            "snr_db": ratios_to_db(snr_of_efficiency(self._efficiency)),
             "status": _dictionary(self._status.ravel(), _STATUSES),
             "predicted_latency_s": self._predicted_s(),
             "latency_s": pa.array(self._latency_s.ravel(), mask=~self._arrived.ravel()),
@@ -228,7 +225,7 @@ class _Batch:
         return stragglers
 
     def _predicted_s(self) -> NDArray[np.float64]:
-        return self._cost.latency_s(self._kept, self._shares * self._whole_band_bps)
+        return self._cost.latency_s(self._kept, self._rate_bps)
 
     def _wait_s(self) -> NDArray[np.float64]:
         """Return how long each device was idle at the end of each round."""

@@ -108,6 +108,9 @@ FREQUENCY = Dimension(
     "a frequency", {"Hz": "1", "kHz": "1e3", "MHz": "1e6", "GHz": "1e9"}, {}, "20 MHz"
 )
 POWER = Dimension("a power", {"W": "1", "mW": "1e-3"}, {"dBm": -30.0, "dBW": 0.0}, "28 dBm")
+POWER_DENSITY = Dimension(
+    "a power density", {"W/Hz": "1", "mW/Hz": "1e-3"}, {"dBm/Hz": -30.0}, "-174 dBm/Hz"
+)
 GAIN = Dimension("a gain", {}, {"dB": 0.0}, "-100 dB")
 LEVEL = Dimension("a level", {"dB": "1"}, {}, "97 dB")
 DISTANCE = Dimension("a distance", {"m": "1", "km": "1e3"}, {}, "100 m")

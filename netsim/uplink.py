@@ -4,8 +4,9 @@ A device that holds a share of the band sends at
 
     rate = share x bandwidth x spectral efficiency of its channel at that time,
 
-Eq. (9) of Liu et al. An upload ends when the integral of its rate reaches its bits. That
-time is found by inverting the integral (`Channel.seconds_to_carry`), not by stepping
+Eq. (9) of Liu et al.; where the noise grows with the share, the efficiency is that on the
+share (`Channel.at_share`). An upload ends when the integral of its rate reaches its bits.
+That time is found by inverting the integral (`Channel.seconds_to_carry`), not by stepping
 through time, so it is exact.
 
 What becomes of a share when its device has finished is the difference between the two
@@ -78,6 +79,15 @@ class HeldUplink(Uplink):
     def __init__(self, env: Environment, bandwidth_hz: float, channels: Sequence[Channel]) -> None:
         super().__init__(env, bandwidth_hz, channels)
         self._began_at_s = [0.0] * len(channels)
+        self._shares_matter = any(channel.depends_on_share for channel in channels)
+        self._on_share = channels
+
+    def allot(self, shares: Sequence[float]) -> None:
+        """Give each device its share of the band; nobody may be sending."""
+        super().allot(shares)
+        if self._shares_matter:
+            pairs = zip(self._channels, shares, strict=True)
+            self._on_share = [channel.at_share(share) for channel, share in pairs]
 
     def send(self, device: int, bits: float) -> Event:
         """Return the event of *bits* having left *device*; its value is the seconds taken."""
@@ -89,13 +99,13 @@ class HeldUplink(Uplink):
         elif width_hz == 0:
             seconds = math.inf
         else:
-            seconds = self._channels[device].seconds_to_carry(now, bits / width_hz)
+            seconds = self._on_share[device].seconds_to_carry(now, bits / width_hz)
         return Timeout(env, seconds, seconds) if seconds < math.inf else Event(env)
 
     def cut(self, device: int) -> float:
         """Stop the upload of *device* and return the bits it has sent."""
         width_hz = self._shares[device] * self._bandwidth_hz
-        carried = self._channels[device].carried(self._began_at_s[device], self._env.now)
+        carried = self._on_share[device].carried(self._began_at_s[device], self._env.now)
         return width_hz * carried
 
 
@@ -137,10 +147,15 @@ class RedistributedUplink(Uplink):
     channel's peak would have carried the rest of it; so at each change only those whose
     bound comes before the best finish found are asked for theirs. On constant channels
     the bound is the finish, and a change costs the logarithm of the senders, not their
-    number.
+    number. All this rests on efficiencies that are the same on any share.
     """
 
     def __init__(self, env: Environment, bandwidth_hz: float, channels: Sequence[Channel]) -> None:
+        if any(channel.depends_on_share for channel in channels):
+            raise ValueError(
+                "channels must not depend on the share to have shares given on: the multiplier "
+                "common to all senders would change every efficiency at every change; hold them"
+            )
         super().__init__(env, bandwidth_hz, channels)
         self._uploads: dict[int, _Upload] = {}
         self._begin_round()

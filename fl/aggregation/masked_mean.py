@@ -23,6 +23,7 @@ class MaskedMean:
         self._previous = previous
         self._total = torch.zeros(len(previous), dtype=torch.float64)
         self._voters = torch.zeros(len(previous), dtype=torch.float64)
+        self._keepers = torch.zeros(len(previous), dtype=torch.int32)
 
     def add(self, weights: Tensor, mask: Tensor, voting: float = 1.0) -> None:
         """Take one device's global part.
@@ -34,6 +35,12 @@ class MaskedMean:
         """
         self._total.add_(weights, alpha=voting)
         self._voters.add_(mask, alpha=voting)
+        self._keepers.add_(mask)
+
+    @property
+    def fewest_keepers(self) -> int:
+        """How many devices kept the weight that the fewest of them kept."""
+        return int(self._keepers.min())
 
     def result(self) -> Tensor:
         """Return the new global part."""

@@ -6,17 +6,11 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from fl.allocation.allocation import Status
 from fl.allocation.noise import Demand, Noise
 from fl.allocation.problem import ROUNDING, Problem
 from fl.allocation.sharing import max_min
-from fl.allocation.solution import (
-    FLOOR_MISSED,
-    FLOORS_CROWDED,
-    Solution,
-    share_bounds,
-    solution,
-    status_of,
-)
+from fl.allocation.solution import Solution, share_bounds, solution, status_of
 
 #: How far from 1 the shares may sum: some roundings.
 _CLEARED = 1e-14
@@ -35,9 +29,9 @@ def optimum(problem: Problem, noise: Noise) -> Solution:
     nobody has to prune and there is band to spare, it is handed out in proportion to what each
     needs, so that all finish earlier; the multiplier is then 0.
 
-    A floor out of a device's reach is left out for it, and it is marked `FLOOR_MISSED`. Where
+    A floor out of a device's reach is left out for it, and it is marked `Status.FLOOR_MISSED`. Where
     the floors of the others need more than the band, there is no optimum: these then get
-    the highest floor that fits, the same for all, and are marked `FLOORS_CROWDED`; the
+    the highest floor that fits, the same for all, and are marked `Status.FLOORS_CROWDED`; the
     multiplier is not a number.
     """
     live = problem.feasible & noise.heard
@@ -104,5 +98,5 @@ def _crowded(problem: Problem, noise: Noise, able: NDArray[np.bool_]) -> Solutio
     shares = np.zeros(len(able))
     shares[able] = max_min(problem.only(able), noise.only(able)).shares
     fallback = solution(problem, noise, shares)
-    fallback.status[:] = np.where(able, FLOORS_CROWDED, FLOOR_MISSED)
+    fallback.status[:] = np.where(able, Status.FLOORS_CROWDED, Status.FLOOR_MISSED)
     return fallback

@@ -14,22 +14,20 @@ def equal_share(problem: Problem, noise: Noise) -> Solution:
     return solution(problem, noise, _equal(len(problem.bits)))
 
 
-def common_ratio(problem: Problem, noise: Noise) -> Solution:
-    """Give every device the same share and the same ratio: that of the mean device.
+def common_kept(problem: Problem, rate_bps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the one part of the global part that all devices keep: that of the mean device.
 
     The ratio is Eq. (47) at the mean rate, the mean computing time, the mean size and the mean
     budget of all devices. Whoever is slower than the mean misses the deadline, and the
     slowest sets the round.
     """
-    shares = _equal(len(problem.bits))
     of_mean = Problem(
         problem.budget_s.mean(keepdims=True),
         problem.computing_s.mean(keepdims=True),
         problem.bits.mean(keepdims=True),
     )
-    mean_rate_bps = noise.rate_bps(shares).mean(keepdims=True)
-    kept = np.repeat(of_mean.kept(mean_rate_bps), len(shares))
-    return Solution(shares, 1.0 - kept, status_of(problem, kept), problem, noise)
+    kept = of_mean.kept(rate_bps.mean(keepdims=True))
+    return np.repeat(np.maximum(kept, problem.min_kept), len(rate_bps))
 
 
 def max_min(problem: Problem, noise: Noise) -> Solution:

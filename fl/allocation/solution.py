@@ -9,12 +9,6 @@ from fl.allocation.allocation import Status
 from fl.allocation.noise import Noise
 from fl.allocation.problem import ROUNDING, Problem
 
-#: Beside those of `Status`: the device keeps less than it must, and could not keep it with the
-#: whole band either (or, where a rule and not an optimum gave the share: not with this share).
-FLOOR_MISSED = 2
-#: The device could keep what it must, but all of them together need more than the band.
-FLOORS_CROWDED = 3
-
 
 class Solution(NamedTuple):
     """What a rule or an optimum comes to; arrays are indexed by device."""
@@ -24,7 +18,7 @@ class Solution(NamedTuple):
     pruning_ratio: NDArray[np.float64]
     """rho_k."""
     status: NDArray[np.int8]
-    """A `Status` each, or `FLOOR_MISSED`, or `FLOORS_CROWDED`."""
+    """A `Status` each."""
     problem: Problem
     noise: Noise
     multiplier: float = np.nan
@@ -61,7 +55,7 @@ def status_of(problem: Problem, kept: NDArray[np.float64]) -> NDArray[np.int8]:
     """Return which devices have no time, and which keep less than they must."""
     status = np.zeros(len(kept), dtype=np.int8)
     if problem.min_kept > 0:
-        status[kept < problem.min_kept - ROUNDING] = FLOOR_MISSED
+        status[kept < problem.min_kept - ROUNDING] = Status.FLOOR_MISSED
     if not problem.all_feasible:
         status[~problem.feasible] = Status.INFEASIBLE
     return status

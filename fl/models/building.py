@@ -10,7 +10,7 @@ from fl.models.networks import Cnn, Mlp
 from fl.models.split import ModelError, Network, split_network
 from fl.own_code import load_class
 from fl.scenario import NamedModel
-from fl.schemes import PersonalLayers, Scheme
+from fl.schemes import Layers, Scheme
 from fl.torch_stream import torch_seeded
 
 
@@ -29,9 +29,10 @@ def build_network(
     with torch_seeded(stream):
         module = _module(model, image_shape, num_labels)
     _try(module, model.name, image_shape, num_labels)
-    if isinstance(scheme.split, PersonalLayers):
-        return split_network(module, scheme.split.personal)
-    return split_network(module, ["conv*"] if scheme.split == "conv" else [])
+    if isinstance(scheme.split, Layers):
+        return split_network(module, scheme.split.personal, scheme.split.unpruned)
+    personal = ["conv*"] if scheme.split == "conv" else []
+    return split_network(module, personal, ["conv*"] if scheme.split == "unpruned-conv" else [])
 
 
 def _module(model: NamedModel, image_shape: Sequence[int], num_labels: int) -> nn.Module:

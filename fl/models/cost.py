@@ -57,6 +57,8 @@ class Cost:
     """q-hat."""
     global_weights: int
     """N_u."""
+    unpruned_weights: int = 0
+    """Of these, how many are always sent: nobody may prune them."""
     broadcast_s: float = 0.0
     """From the server's decision to the device's start."""
     delivery_s: float = 0.0

@@ -54,6 +54,8 @@ class Network:
     personal: Part
     shared: Part
     """The global part."""
+    unpruned: Tensor
+    """Which of its weights must not be pruned."""
 
     def scores(self, personal: Tensor, shared: Tensor, images: Tensor) -> Tensor:
         """Return a score for each label, [images, labels]."""
@@ -62,12 +64,15 @@ class Network:
         return scores
 
 
-def split_network(module: nn.Module, patterns: Sequence[str]) -> Network:
+def split_network(
+    module: nn.Module, personal: Sequence[str], unpruned: Sequence[str] = ()
+) -> Network:
     """Return *module* with the parameters that match a pattern as its personal part.
 
     Args:
         module: Its own parameters are the initial ones, and stay as they are.
-        patterns: Of parameter names, as ``conv*`` or ``fc2.weight``; none: all is global.
+        personal: Patterns of parameter names, as ``conv*`` or ``fc2.weight``; none: all is global.
+        unpruned: Patterns of those that are global and must not be pruned.
 
     Raises:
         ModelError: A pattern matches nothing, or nothing is left to share.
@@ -80,17 +85,24 @@ def split_network(module: nn.Module, patterns: Sequence[str]) -> Network:
             f"model: {type(module).__name__} keeps state that is neither trained nor averaged "
             f"({state[0]}); use a layer without it, as GroupNorm in place of BatchNorm"
         )
-    for pattern in patterns:
+    for pattern in (*personal, *unpruned):
         if not any(fnmatchcase(name, pattern) for name in shapes):
             raise ModelError(
                 f"scheme.split: {pattern} matches no parameter of the model; it has {known}"
             )
-    mine = [name for name in shapes if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    mine = [name for name in shapes if _matches(name, personal)]
     others = [name for name in shapes if name not in mine]
     if not others:
         raise ModelError(f"scheme.split: nothing is left to share; the model has {known}")
+    shared = Part(tuple(others), tuple(shapes[name] for name in others))
+    kept = [torch.full((shapes[n].numel(),), fill_value=_matches(n, unpruned)) for n in others]
     return Network(
         module,
         Part(tuple(mine), tuple(shapes[name] for name in mine)),
-        Part(tuple(others), tuple(shapes[name] for name in others)),
+        shared,
+        torch.cat(kept),
     )
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -12,13 +12,14 @@ reference       every key in a table, out of the model
 
 from fl.scenario.channel import ConstantChannel, Generate, GeneratedChannel, TraceChannel
 from fl.scenario.document import ScenarioError
-from fl.scenario.learning import GivenSizes, Learning, NamedModel, Partition
+from fl.scenario.learning import BoundConstants, GivenSizes, Learning, NamedModel, Partition
 from fl.scenario.loading import load_generate, load_scenario, write_scenario
 from fl.scenario.quantity import PerDevice, Quantity
 from fl.scenario.reference import json_schema, reference
 from fl.scenario.scenario import Scenario
 
 __all__ = [
+    "BoundConstants",
     "ConstantChannel",
     "Generate",
     "GeneratedChannel",

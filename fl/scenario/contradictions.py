@@ -18,7 +18,7 @@ from fl.scenario.document import KeyPath
 from fl.scenario.learning import GivenSizes, Partition
 from fl.scenario.quantity import PerDevice
 from fl.scenario.scenario import Scenario
-from fl.schemes import PersonalLayers
+from fl.schemes import Layers
 
 #: Of one device: more would not fit into memory.
 _MOST_SAMPLES = 10**8
@@ -32,21 +32,32 @@ def contradictions(scenario: Scenario) -> Problems:
     yield from _lengths(scenario, (), count)
     yield from _model_contradictions(scenario)
     yield from _learning_contradictions(scenario)
-    scheme = scenario.scheme
-    if scheme.bandwidth != "equal":
-        if len(scheme.bandwidth) != count:
-            yield (
-                ("scheme", "bandwidth"),
-                f"must have one share for each of {count} devices, has {len(scheme.bandwidth)}",
-            )
-        if sum(scheme.bandwidth) > 1 + 1e-9:
-            yield ("scheme", "bandwidth"), f"must sum to at most 1, got {sum(scheme.bandwidth):g}"
-    if scenario.deadline is None and (scheme.pruning == "deadline" or scenario.late == "drop"):
-        wants = "scheme.pruning: deadline" if scheme.pruning == "deadline" else "late: drop"
-        yield ("deadline",), f"is missing; {wants} needs it"
+    yield from _scheme_contradictions(scenario)
+    if scenario.deadline is None and scenario.late == "drop":
+        yield ("deadline",), "is missing; late: drop needs it"
     elif scenario.late == "drop" and scenario.network.broadcast >= (scenario.deadline or 0):
         yield ("network", "broadcast"), "must end before the deadline, at which the round is cut"
     yield from _channel_contradictions(scenario)
+
+
+def _scheme_contradictions(scenario: Scenario) -> Problems:
+    scheme, count = scenario.scheme, scenario.devices.count
+    place: KeyPath = ("scheme", "bandwidth")
+    if isinstance(scheme.bandwidth, tuple):
+        given = scheme.bandwidth
+        if len(given) != count:
+            yield place, f"must have one share for each of {count} devices, has {len(given)}"
+        if sum(given) > 1 + 1e-9:
+            yield place, f"must sum to at most 1, got {sum(given):g}"
+    for_deadline = scheme.pruning in ("deadline", "deadline-common")
+    if for_deadline and scenario.deadline is None:
+        yield ("deadline",), f"is missing; scheme.pruning: {scheme.pruning} needs it"
+    if scheme.bandwidth in ("optimal", "max-min") and scheme.pruning != "deadline":
+        yield place, f"{scheme.bandwidth} shares the band for pruning: deadline, and only for that"
+    if scheme.max_pruning_ratio < 1 and not for_deadline:
+        yield ("scheme", "max_pruning_ratio"), "has no effect without pruning for a deadline"
+    if isinstance(scheme.split, Layers) and not scheme.split.personal + scheme.split.unpruned:
+        yield ("scheme", "split"), "must name what is personal, or unpruned; or be none"
 
 
 def _model_contradictions(scenario: Scenario) -> Problems:
@@ -55,7 +66,7 @@ def _model_contradictions(scenario: Scenario) -> Problems:
         weights = model.personal_weights + model.global_weights
         if weights * scenario.uplink.bits_per_weight * scenario.devices.count >= 2**62:
             yield ("model",), "is too large: a round of all devices would send more than 2**62 bits"
-        if isinstance(scheme.split, PersonalLayers):
+        if isinstance(scheme.split, Layers):
             yield ("scheme", "split"), "needs a model with layers, as model: {name: cnn}"
         if scenario.learning is not None:
             yield ("model",), "must be a network to be trained, as {name: cnn}"
@@ -81,6 +92,8 @@ def _learning_contradictions(scenario: Scenario) -> Problems:
     if learning is None:
         return
     yield from _partition_contradictions(learning.partition)
+    if learning.bound is not None and (scheme.update, learning.optimizer) != ("alternate", "sgd"):
+        yield ("learning", "bound"), "holds for update: alternate with optimizer: sgd, and only so"
     if scheme.pruning == "none":
         return
     if learning.importance == "update" and iterations.warmup == 0:
@@ -104,9 +117,26 @@ def _partition_contradictions(partition: Partition) -> Problems:
             yield (*place, key), f"is missing; by: {law} needs it"
 
 
+def _noise_contradictions(scenario: Scenario) -> Problems:
+    uplink = scenario.uplink
+    if uplink.noise_density is None:
+        if uplink.noise_figure is not None:
+            yield ("uplink", "noise_figure"), "belongs to noise_density, which is missing"
+        return
+    if uplink.noise_power is not None:
+        yield ("uplink", "noise_density"), "stands in place of noise_power: leave one of them out"
+    if uplink.release == "redistribute":
+        yield (
+            ("uplink", "release"),
+            "must be hold with noise_density: a share that changes while it is used changes its "
+            + "noise, which is not simulated",
+        )
+
+
 def _channel_contradictions(scenario: Scenario) -> Problems:
     channel, count = scenario.uplink.channel, scenario.devices.count
     place: KeyPath = ("uplink", "channel")
+    yield from _noise_contradictions(scenario)
     if isinstance(channel, ConstantChannel | GeneratedChannel):
         yield from gains_need_powers(scenario)
     if isinstance(channel, GeneratedChannel):
@@ -120,8 +150,11 @@ def gains_need_powers(scenario: Scenario) -> Problems:
     """Yield what is missing to make a signal-to-noise ratio out of a gain."""
     if scenario.devices.transmit_power is None:
         yield ("devices", "transmit_power"), "is missing; the channel is given as gains"
-    if scenario.uplink.noise_power is None:
-        yield ("uplink", "noise_power"), "is missing; the channel is given as gains"
+    if scenario.uplink.noise_power is None and scenario.uplink.noise_density is None:
+        yield (
+            ("uplink", "noise_power"),
+            "is missing, or noise_density; the channel is given as gains",
+        )
 
 
 def _lengths(block: BaseModel, place: KeyPath, count: int) -> Problems:

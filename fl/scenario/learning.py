@@ -1,11 +1,11 @@
 """What a scenario may say of what is trained: the model, the data, the training."""
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
+from fl.own_code import is_class_name
 from fl.scenario.channel import Block, told_by
 
 
@@ -21,7 +21,7 @@ class GivenSizes(Block):
 
 
 def _check_name(name: str) -> str:
-    if name not in ("cnn", "mlp") and not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", name):
+    if name not in ("cnn", "mlp") and not is_class_name(name):
         raise PydanticCustomError("name", "must be cnn, mlp, or a class as module:Class")
     return name
 
@@ -84,6 +84,22 @@ class LearningRate(Block):
     global_: float = Field(0.001, strict=True, gt=0, le=10**6, alias="global", description="eta_u.")
 
 
+def _constant(description: str) -> Any:  # noqa: ANN401 -- as pydantic's own
+    return Field(strict=True, ge=0, lt=float("inf"), description=description)
+
+
+class BoundConstants(Block):
+    """What Theorem 1 assumes of the losses."""
+
+    global_smoothness: float = _constant("L_u: of the gradient of the global part.")
+    personal_smoothness: float = _constant("L_v: of the gradient of the personal part.")
+    global_gradient: float = _constant("phi_u: root of the mean squared norm of a gradient.")
+    global_noise: float = _constant("sigma-hat_u: deviation of a mini-batch's gradient.")
+    personal_noise: float = _constant("sigma-hat_v: likewise, of the personal part.")
+    weight_norm: float = _constant("D of Assumption 2.")
+    initial_gap: float = _constant("F(u^0, V^0) - F^*.")
+
+
 class Learning(Block):
     """What the devices train on, and how."""
 
@@ -129,3 +145,17 @@ class Learning(Block):
             custom_error_message="must be a whole number >= 1, or all",
         ),
     ] = Field(200, description="Of each device, with its own labels; or all there are with these.")
+    bound: (
+        Annotated[
+            Annotated[Literal["estimated"], Tag("<word>")]
+            | Annotated[BoundConstants, Tag("<global_smoothness>")],
+            Discriminator(
+                lambda value: "<word>" if isinstance(value, str) else "<global_smoothness>"
+            ),
+        ]
+        | None
+    ) = Field(
+        None,
+        description="Report the bound of Theorem 1. estimated: from the first weights, some "
+        "seconds of work; or its constants.",
+    )

@@ -16,6 +16,7 @@ from netsim.units import (
     GAIN,
     LEVEL,
     POWER,
+    POWER_DENSITY,
     SPEED,
     TIME,
     Dimension,
@@ -231,6 +232,7 @@ Duration = Annotated[Quantity, Rule(TIME, at_least=0)]
 PositiveDuration = Annotated[Quantity, Rule(TIME, above=0)]
 Bandwidth = Annotated[Quantity, Rule(FREQUENCY, above=0)]
 Power = Annotated[Quantity, Rule(POWER, above=0)]
+PowerDensity = Annotated[Quantity, Rule(POWER_DENSITY, above=0)]
 DataRate = Annotated[Quantity, Rule(DATA_RATE, above=0)]
 
 Distance = Annotated[Quantity, Rule(DISTANCE, above=0)]

@@ -16,7 +16,9 @@ from fl.scenario.quantity import (
     FrequencyEach,
     PositiveDuration,
     Power,
+    PowerDensity,
     PowerEach,
+    Spread,
 )
 from fl.schemes import PRESETS, Scheme, read_scheme
 
@@ -59,7 +61,17 @@ class Uplink(Block):
 
     bandwidth: Bandwidth = Field(description="B: the width of the band.")
     noise_power: Power | None = Field(
-        None, description="sigma^2; needed where the channel is given as gains."
+        None,
+        description="sigma^2, whatever the share of the band, as in the paper; this or "
+        "noise_density is needed where the channel is given as gains.",
+    )
+    noise_density: PowerDensity | None = Field(
+        None,
+        description="N_0: in place of noise_power, so that a narrower share holds less noise; "
+        "-174 dBm/Hz is thermal.",
+    )
+    noise_figure: Spread | None = Field(
+        None, description="Of the receiver, beside noise_density; 0 dB if not said."
     )
     bits_per_weight: int = Field(
         32, strict=True, ge=1, le=64, description="q-hat: bits to send one weight."

@@ -102,14 +102,15 @@ def _mask(
     first = recipe.personal_iterations + recipe.global_iterations
     if recipe.importance == "exact":
         (batch,) = batches.take(first, 1)
-        return keep_most(
-            exact_importance(lambda u: _loss(network, personal, u, batch), broadcast), kept
-        )
-    warmed = broadcast.clone()
-    moving = _begin(recipe, warmed, recipe.global_rate)
-    chosen = batches.take(first, recipe.warmup_iterations)
-    _descend([moving], lambda batch: _loss(network, personal, warmed, batch), chosen)
-    return keep_most(update_importance(warmed.detach(), broadcast), kept)
+        importance = exact_importance(lambda u: _loss(network, personal, u, batch), broadcast)
+    else:
+        warmed = broadcast.clone()
+        moving = _begin(recipe, warmed, recipe.global_rate)
+        chosen = batches.take(first, recipe.warmup_iterations)
+        _descend([moving], lambda batch: _loss(network, personal, warmed, batch), chosen)
+        importance = update_importance(warmed.detach(), broadcast)
+    # What must not be pruned matters most.
+    return keep_most(importance.masked_fill_(network.unpruned, float("inf")), kept)
 
 
 def _begin(recipe: Recipe, weights: Tensor, rate: float, mask: Tensor | None = None) -> _Moving:

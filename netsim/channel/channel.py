@@ -11,8 +11,9 @@ def shannon_efficiency(snr: NDArray[np.float64]) -> NDArray[np.float64]:
 
     .. math:: \log_2\left(1 + \frac{h\,p}{\sigma^2}\right)
 
-    the right factor of Eq. (9) of Liu et al. The noise power :math:`\sigma^2` is that of
-    the paper: one number, whatever the width of the sub-band.
+    the right factor of Eq. (9) of Liu et al. In the paper the noise power :math:`\sigma^2` is
+    one number, whatever the width of the sub-band; `netsim.channel.noise_density` has it
+    in proportion to the width.
 
     >>> shannon_efficiency(np.array([0.0, 1.0, 3.0])).tolist()
     [0.0, 1.0, 2.0]
@@ -30,8 +31,10 @@ def snr_of_efficiency(efficiency: NDArray[np.float64]) -> NDArray[np.float64]:
 class Channel(ABC):
     """The spectral efficiency of one device's link over simulated time.
 
-    Multiplied by the hertz a device has, it is a rate; so one channel serves any share of
-    the band. Work is counted in bits per hertz.
+    Multiplied by the hertz a device has, it is a rate. Work is counted in bits per hertz.
+    Where the noise power is one number, one channel serves any share of the band; where it
+    grows with the share, this is the channel of the whole band, and `at_share` gives that
+    of a part.
     """
 
     __slots__ = ()
@@ -45,6 +48,20 @@ class Channel(ABC):
     @abstractmethod
     def is_constant(self) -> bool:
         """Whether the efficiency is the same at all times."""
+
+    @property
+    def depends_on_share(self) -> bool:
+        """Whether the efficiency is another one on another share of the band."""
+        return False
+
+    def at_share(self, share: float) -> "Channel":
+        """Return the channel that a device with this share of the band has.
+
+        Args:
+            share: Fraction of the band, >= 0; none at all is silent where it matters.
+        """
+        del share
+        return self
 
     @abstractmethod
     def efficiency(self, at_s: float) -> float:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fl.allocation import Policy, Status
+from fl.allocation import FixedNoise, Policy, Status
 from fl.models import Cost
 from fl.schemes import Scheme
 
@@ -24,8 +24,9 @@ def cost(personal_s, warmup_s, global_s, bits=1000, weights=1000):
 
 
 def decide(cost_, deadline_s, rate_bps, *, count_warmup=True):
-    policy = Policy(Scheme(pruning="deadline"), cost_, deadline_s, count_warmup=count_warmup)
-    return policy.decide(np.array([rate_bps]))
+    scheme = Scheme(pruning="deadline")
+    policy = Policy(scheme, cost_, FixedNoise, deadline_s, count_warmup=count_warmup)
+    return policy.decide(0, np.array([rate_bps]))
 
 
 @given(TIMES, TIMES, TIMES, st.floats(1.0, 1e6), st.floats(0.01, 5.0))
@@ -55,7 +56,7 @@ def test_a_device_without_a_rate_prunes_all_and_nothing_is_divided_by_zero():
 
 
 def test_shares_are_equal_or_as_given():
-    policy = Policy(Scheme(bandwidth="equal"), cost(1, 1, 1), None, count_warmup=True)
-    assert policy.decide(np.array([1.0])).shares.tolist() == [1.0]
-    policy = Policy(Scheme(bandwidth=(0.25,)), cost(1, 1, 1), None, count_warmup=True)
-    assert policy.decide(np.array([1.0])).shares.tolist() == [0.25]
+    for bandwidth, share in (("equal", 1.0), ((0.25,), 0.25)):
+        scheme = Scheme(bandwidth=bandwidth)
+        policy = Policy(scheme, cost(1, 1, 1), FixedNoise, None, count_warmup=True)
+        assert policy.decide(0, np.array([1.0])).shares.tolist() == [share]

@@ -232,6 +232,42 @@ def test_training_that_diverges_names_round_and_device_and_keeps_the_directory(c
     Run.open(tmp_path / "out")
 
 
+def test_the_bound_of_theorem_1_stands_beside_the_run(cell, tmp_path):
+    constants = {
+        "global_smoothness": 2.0,
+        "personal_smoothness": 3.0,
+        "global_gradient": 5.0,
+        "global_noise": 0.5,
+        "personal_noise": 0.25,
+        "weight_norm": 4.0,
+        "initial_gap": 2.3,
+    }
+    cell["scheme"]["pruning"] = {"fixed": 0.05}
+    bounds = {}
+    for name, bound in (("given", constants), ("estimated", "estimated")):
+        fl.run(cell, learning={"bound": bound}, out=tmp_path / name)
+        bounds[name] = json.loads((tmp_path / name / "manifest.json").read_text())["bound"]
+    given = bounds["given"]
+    assert {key: given[key] for key in constants} == constants
+    run = Run.open(tmp_path / "given")
+    assert given["keepers"] == min(run.rounds["fewest_keepers"].to_pylist()) > 0
+    ratios = run.devices["pruning_ratio"].to_numpy().sum()
+    assert given["pruning"] == pytest.approx(given["a2"] * ratios)
+    assert given["initial"] == pytest.approx(2.3 / 3)
+    total = given["initial"] + given["a1"] + given["pruning"]
+    assert given["total"] == pytest.approx(total)
+    assert bounds["estimated"]["initial_gap"] == pytest.approx(np.log(10), rel=0.05)
+    with pytest.raises(ScenarioError, match="holds for update: alternate with optimizer: sgd"):
+        fl.run(cell, learning={"bound": "estimated", "optimizer": "adam"})
+
+
+def test_a_weight_that_nobody_keeps_leaves_no_bound(cell, tmp_path):
+    cell["scheme"]["pruning"] = {"fixed": 0.99}
+    fl.run(cell, learning={"bound": "estimated"}, out=tmp_path / "out")
+    bound = json.loads((tmp_path / "out" / "manifest.json").read_text())["bound"]
+    assert (bound["keepers"], bound["total"]) == (0, None)
+
+
 def straggler(*arguments):
     environment = os.environ | {"PYTHONPATH": str(Path("tests").resolve())}
     command = [sys.executable, "-m", "fl", *map(str, arguments)]

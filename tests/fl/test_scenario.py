@@ -82,7 +82,7 @@ def test_what_is_written_reads_the_same(cell, tmp_path):
         ("rounds: 5\n", "", "cell.yaml: rounds: is missing"),
         ("count: 3", "count: 4", "cpu_frequency: must have one value for each of 4 devices, has 3"),
         ("2 GHz", "2 GB", ":7: devices.cpu_frequency: device 1 is not a frequency"),
-        ("equal-resource", "equal", ":3: scheme: must be one of equal-resource, personalization"),
+        ("equal-resource", "equal", ":3: scheme: must be one of proposed, equal-resource,"),
         ("equal-resource", "{prunning: none}", ":3: scheme.prunning: unknown key; did you mean pr"),
         ("equal-resource", "{pruning: {fixed: 2}}", "scheme.pruning.fixed: must be <= 1, got 2"),
         ("equal-resource", "{bandwidth: [0.5, 0.5]}", "one share for each of 3 devices, has 2"),
@@ -94,7 +94,7 @@ def test_what_is_written_reads_the_same(cell, tmp_path):
             "{gain: -100 dB, at_end: hold}",
             "at_end: unknown key; Known here: gain",
         ),
-        ("  noise_power: -110 dBm\n", "", "uplink.noise_power: is missing; the channel is given"),
+        ("  noise_power: -110 dBm\n", "", "uplink.noise_power: is missing, or noise_density; the"),
         ("name: cell", "name: ../cell", ":1: name: must match"),
         ("name: cell", "name: cell\nname: bell", "is not valid YAML"),
         ("name: cell", "name: [cell", "is not valid YAML"),
@@ -213,8 +213,14 @@ def test_a_setting_of_null_takes_a_value_away(cell):
         ("model.global_weights=400000000000000000", "model.global_weights: must be <= 10"),
         ("devices.cycles_per_weight=1" + "0" * 400, "must be a number below 1e+18"),
         ("rounds=null", "rounds: is missing"),
-        ("scheme={pruning: some}", "must be 'none' or 'deadline' or {fixed: ...}, got 'some'"),
-        ("scheme={bandwidth: all}", "must be 'equal' or a list with one for each device"),
+        (
+            "scheme={pruning: some}",
+            "must be 'none', 'deadline' or 'deadline-common' or {fixed: ...}, got",
+        ),
+        (
+            "scheme={bandwidth: all}",
+            "must be equal, optimal, max-min, channel-inversion, a class as module:Class, or a list",
+        ),
     ],
 )
 def test_a_bad_setting_is_named_as_it_was_given(cell, setting, message):
@@ -225,7 +231,7 @@ def test_the_schema_knows_every_key_and_accepts_no_other():
     schema = Scenario.model_json_schema()
     assert set(schema["properties"]) == {
         "name", "seed", "rounds", "scheme", "deadline", "count_warmup", "late", "csi_age",
-        "iterations", "devices", "uplink", "network", "model",
+        "iterations", "devices", "uplink", "network", "model", "learning",
     }  # fmt: skip
     assert schema["additionalProperties"] is False
     assert json.dumps(schema)

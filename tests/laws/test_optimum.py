@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
+from fl.allocation.allocation import Status
 from fl.allocation.fixed_noise import FixedNoise
 from fl.allocation.interior import interior
 from fl.allocation.noise_density import NoiseDensity
 from fl.allocation.optimum import optimum
 from fl.allocation.problem import Problem
 from fl.allocation.sharing import equal_share, max_min
-from fl.allocation.solution import FLOORS_CROWDED, share_bounds
+from fl.allocation.solution import share_bounds
 
 FLOORS = (0.0, 0.0, 0.02, 0.2)
 NOISES = ("fixed", "density")
@@ -127,7 +128,7 @@ def test_the_optimum_meets_all_constraints_and_conditions(both):
     fits = problem.budget_s[sent] / whole_s
     assert np.all(1 - solution.pruning_ratio[sent] <= fits + 1e-12)
     assert np.all(solution.shares[~(problem.feasible & noise.heard)] == 0)
-    if (solution.status == FLOORS_CROWDED).any():
+    if (solution.status == Status.FLOORS_CROWDED).any():
         assert np.isnan(solution.kkt_residual)
     else:
         assert solution.kkt_residual < 1e-11

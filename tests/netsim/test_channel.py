@@ -213,6 +213,13 @@ def test_a_flat_trace_is_replayed_as_a_constant(efficiency, count, at_end, offse
     assert channel.seconds_to_carry(1, 9.0) == pytest.approx(replayed.seconds_to_carry(1, 9.0))
 
 
+@given(pieces_of, st.sampled_from(AtEnd), st.floats(0, 1))
+def test_where_noise_is_one_number_a_channel_serves_any_share(pieces, at_end, share):
+    for channel in (Constant(3.0), replay(laid_out(pieces), at_end)):
+        assert not channel.depends_on_share
+        assert channel.at_share(share) is channel
+
+
 def test_a_trace_that_moves_or_ends_is_not_a_constant():
     assert not replay(laid_out([(1.0, 1.0), (1.0, 2.0)]), AtEnd.REPEAT).is_constant
     ending = replay(laid_out([(1.0, 1.0), (1.0, 1.0)]), AtEnd.ERROR, who="device 7")

@@ -11,6 +11,7 @@ from netsim.units import (
     FREQUENCY,
     GAIN,
     POWER,
+    POWER_DENSITY,
     TIME,
     db_to_linear,
     gains_to_linear,
@@ -31,6 +32,8 @@ SI = [
     (FREQUENCY, "GHz", Fraction(10**9)),
     (POWER, "W", Fraction(1)),
     (POWER, "mW", Fraction(1, 10**3)),
+    (POWER_DENSITY, "W/Hz", Fraction(1)),
+    (POWER_DENSITY, "mW/Hz", Fraction(1, 10**3)),
     (DATA_RATE, "bit/s", Fraction(1)),
     (DATA_RATE, "kbit/s", Fraction(10**3)),
     (DATA_RATE, "Mbit/s", Fraction(10**6)),
@@ -45,7 +48,7 @@ def refusal(dimension, text):
 
 
 def test_every_linear_unit_is_tried_here():
-    dimensions = (TIME, FREQUENCY, POWER, GAIN, DATA_RATE)
+    dimensions = (TIME, FREQUENCY, POWER, POWER_DENSITY, GAIN, DATA_RATE)
     known = {(d.name, unit) for d in dimensions for unit in d.linear}
     assert {(d.name, unit) for d, unit, _ in SI} == known
 
@@ -82,8 +85,10 @@ def test_each_logarithmic_unit_counts_from_its_own_zero(number):
         GAIN.parse(f"{number!r} dB"),
         POWER.parse(f"{number!r} dBW"),
         POWER.parse(f"{number!r} dBm"),
+        POWER_DENSITY.parse(f"{number!r} dBm/Hz"),
     ]
-    assert parsed == pytest.approx([ratio, ratio, ratio / 1000], rel=1e-9, abs=0)
+    expected = [ratio, ratio, ratio / 1000, ratio / 1000]
+    assert parsed == pytest.approx(expected, rel=1e-9, abs=0)
 
 
 def test_a_microsecond_is_exact_where_multiplying_doubles_is_not():
@@ -96,6 +101,7 @@ def test_powers_and_gains_of_the_usual_sizes():
     assert POWER.parse("30 dBm") == POWER.parse("0 dBW") == POWER.parse("1 W") == 1.0
     assert POWER.parse("3 dBm") == pytest.approx(0.001995, rel=1e-3)
     assert GAIN.parse("-100 dB") == pytest.approx(1e-10, rel=1e-12, abs=0)
+    assert POWER_DENSITY.parse("-174 dBm/Hz") == pytest.approx(3.981e-21, rel=1e-4, abs=0)
 
 
 @pytest.mark.parametrize("text", ["25ms", "25 ms", "  25\tms\n", "+25 ms", ".25e2 ms", "25. ms"])
@@ -120,6 +126,7 @@ def test_text_that_is_no_number_with_a_unit_is_answered_with_an_example(text):
         (TIME, "(s, ms, us, µs, ns, min, h)", "25 ms"),
         (FREQUENCY, "(Hz, kHz, MHz, GHz)", "20 MHz"),
         (POWER, "(W, mW, dBm, dBW)", "28 dBm"),
+        (POWER_DENSITY, "(W/Hz, mW/Hz, dBm/Hz)", "-174 dBm/Hz"),
         (GAIN, "(dB)", "-100 dB"),
         (DATA_RATE, "(bit/s, kbit/s, Mbit/s, Gbit/s)", "10 Gbit/s"),
     ],
@@ -138,6 +145,8 @@ def test_a_bare_number_is_told_the_units_and_an_example_that_parses(dimension, u
         (TIME, "20 MHz", "a time", "'MHz'"),
         (FREQUENCY, "20 mhz", "a frequency", "'mhz'"),
         (POWER, "3 dB", "a power", "'dB'"),
+        (POWER, "-174 dBm/Hz", "a power", "'dBm/Hz'"),
+        (POWER_DENSITY, "-174 dBm", "a power density", "'dBm'"),
         (GAIN, "3 dBm", "a gain", "'dBm'"),
         (DATA_RATE, "10 Gbps", "a data rate", "'Gbps'"),
     ],

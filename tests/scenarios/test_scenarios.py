@@ -1,5 +1,6 @@
 """Every scenario that is shipped loads, runs, and shows what it claims."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +9,14 @@ import pytest
 import fl
 from fl.scenario import load_scenario
 
-SCENARIOS = sorted(Path("scenarios").glob("*.yaml"))
+SCENARIOS = sorted(Path("scenarios").rglob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_each_file_is_named_as_its_scenario_and_listed(path):
     assert load_scenario(path).name == path.stem
-    assert f"`{path.name}`" in Path("scenarios/README.md").read_text(encoding="utf-8")
+    listed = Path("scenarios/README.md").read_text(encoding="utf-8")
+    assert f"`{path.relative_to('scenarios')}`" in listed
 
 
 def test_quickstart_misses_deadlines_that_the_prediction_makes():
@@ -41,6 +43,57 @@ def test_stated_parameters_prune_nearly_all_and_overshoot_by_the_warmup():
     ratio = 1 - (0.025 - 20 * 52_096 / 3e9) / whole_s
     assert run.devices["pruning_ratio"].to_numpy() == pytest.approx(ratio, abs=1 / 402_826)
     assert run.rounds["latency_s"].to_numpy() == pytest.approx(0.025 + 20 * 402_826 / 3e9, abs=2e-6)
+
+
+@pytest.fixture(scope="module")
+def schemes():
+    """The mean round latency and pruning ratio of each scheme."""
+    runs = {path.stem: fl.run(path) for path in Path("scenarios/schemes").glob("*.yaml")}
+    return {
+        name: (run.rounds["latency_s"].to_numpy().mean(), run.rounds["mean_pruning_ratio"][0:])
+        for name, run in runs.items()
+    }
+
+
+def test_schemes_stand_in_the_order_of_what_they_send(schemes):
+    latency_s = {name: values[0] for name, values in schemes.items()}
+    order = ["equal-resource", "equal-resource-common", "personalization", "fedavg"]
+    assert sorted(order, key=latency_s.get) == order
+
+
+def test_the_proposed_scheme_prunes_least_in_every_round(schemes):
+    proposed, equal = (schemes[name][1].to_numpy() for name in ("proposed", "equal-resource"))
+    # Both begin their rounds at other times, on other fades, but for the first.
+    assert proposed[0] <= equal[0]
+    assert proposed.mean() < equal.mean()
+
+
+README = Path("README.md").read_text(encoding="utf-8")
+SPEEDS = re.findall(
+    r"^\| (\d+) km/h \| ([\d.]+) ms \| ([\d.]+) ms \| ([\d.]+) ms \| ([\d.]+) % \|$",
+    README,
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("row", SPEEDS, ids=lambda row: row[0])
+def test_the_readme_says_what_a_moving_channel_does_to_the_optimum(row):
+    speed, predicted, median, worst, missed = map(float, row)
+    mobility = {"generate": {"mobility": {"speed": f"{speed:g} km/h"}}}
+    run = fl.run("scenarios/moving-channel.yaml", uplink={"channel": mobility})
+    sent = run.devices["upload_bits"].to_numpy() > 0
+    latency_s = run.devices["latency_s"].to_numpy()[sent]
+    rounds_s = run.rounds["latency_s"].to_numpy()
+    assert run.devices["predicted_latency_s"].to_numpy().max() * 1e3 == pytest.approx(
+        predicted, abs=0.06
+    )
+    assert np.percentile(rounds_s, 50) * 1e3 == pytest.approx(median, abs=0.06)
+    assert np.percentile(rounds_s, 99) * 1e3 == pytest.approx(worst, abs=0.06)
+    assert np.mean(latency_s > 0.025 * (1 + 1e-9)) * 100 == pytest.approx(missed, abs=0.06)
+
+
+def test_the_readme_has_a_row_for_each_speed():
+    assert [int(row[0]) for row in SPEEDS] == [0, 3, 10, 30, 60, 120]
 
 
 def test_city_scale_in_small():

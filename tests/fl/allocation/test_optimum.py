@@ -7,7 +7,7 @@ from fl.allocation.interior import interior
 from fl.allocation.noise_density import NoiseDensity
 from fl.allocation.optimum import optimum
 from fl.allocation.problem import Problem
-from fl.allocation.solution import FLOOR_MISSED, FLOORS_CROWDED, solution
+from fl.allocation.solution import solution
 
 
 def problem(budget_s, computing_s, bits=1.0, min_kept=0.0):
@@ -113,7 +113,7 @@ def test_a_floor_out_of_reach_of_one_device_names_it_and_binds_the_others():
     """The third computes too long for the floor, the fourth sends too long, the last is mute."""
     cell = problem(1.0, [0.2, 0.2, 9.0, 0.2, 0.2], min_kept=0.2)
     mixed = optimum(cell, fixed(1.0, 0.9, 1.0, 0.1, 0.0))
-    missed = FLOOR_MISSED
+    missed = Status.FLOOR_MISSED
     assert mixed.status.tolist() == [0, 0, missed, missed, missed]
     assert np.all(mixed.pruning_ratio[:2] <= 0.8 + 1e-12)
     assert mixed.kkt_residual < 1e-12
@@ -122,8 +122,8 @@ def test_a_floor_out_of_reach_of_one_device_names_it_and_binds_the_others():
 def test_floors_that_need_more_than_the_band_are_lowered_for_all_alike():
     cell = problem([1.0, 1.0, 1.0, -1.0], [0.2, 0.2, 9.0, 0.2], min_kept=0.5)
     crowded = optimum(cell, fixed(1.0, 0.8, 1.0, 1.0))
-    together, late = FLOORS_CROWDED, Status.INFEASIBLE
-    assert crowded.status.tolist() == [together, together, FLOOR_MISSED, late]
+    together, late = Status.FLOORS_CROWDED, Status.INFEASIBLE
+    assert crowded.status.tolist() == [together, together, Status.FLOOR_MISSED, late]
     assert crowded.pruning_ratio[0] == pytest.approx(crowded.pruning_ratio[1])
     assert crowded.pruning_ratio[0] > 0.5
     assert crowded.shares.sum() == pytest.approx(1.0)

@@ -8,8 +8,7 @@ from fl.allocation.fixed_noise import FixedNoise
 from fl.allocation.noise_density import NoiseDensity
 from fl.allocation.problem import Problem
 from fl.allocation.root import increasing_root
-from fl.allocation.sharing import channel_inversion, common_ratio, equal_share, max_min
-from fl.allocation.solution import FLOOR_MISSED
+from fl.allocation.sharing import channel_inversion, common_kept, equal_share, max_min
 
 DEVICES = st.lists(
     st.tuples(st.floats(0.1, 2.0), st.floats(0.0, 2.0), st.floats(1.0, 100.0)),
@@ -75,7 +74,7 @@ def test_devices_that_cannot_take_part_are_left_out_and_named():
     problem = Problem(np.array([1.0, -1.0, 1.0]), np.full(3, 0.5), np.ones(3), min_kept=0.1)
     fair = max_min(problem, FixedNoise(np.array([1.0, 1.0, 0.0])))
     assert fair.shares.tolist() == [1.0, 0.0, 0.0]
-    assert fair.status.tolist() == [Status.SOLVED, Status.INFEASIBLE, FLOOR_MISSED]
+    assert fair.status.tolist() == [Status.SOLVED, Status.INFEASIBLE, Status.FLOOR_MISSED]
     silent = FixedNoise(np.zeros(3))
     assert max_min(problem, silent).shares.tolist() == [0.0] * 3
     assert channel_inversion(problem, silent).shares.tolist() == [0.0] * 3
@@ -89,9 +88,7 @@ def test_channel_inversion_keeps_something_and_at_most_all():
 def test_the_common_ratio_is_that_of_the_mean_rate():
     """At half the band: rates 1 and 3, mean 2, so 0.5 s to compute and 0.5 s to send."""
     problem = Problem(np.full(2, 0.6), np.full(2, 0.5), np.ones(2))
-    common = common_ratio(problem, FixedNoise(np.array([2.0, 6.0])))
-    assert common.pruning_ratio == pytest.approx([0.4, 0.4])
-    assert common.shares.tolist() == [0.5, 0.5]
+    assert common_kept(problem, np.array([1.0, 3.0])) == pytest.approx([0.6, 0.6])
 
 
 def test_the_common_ratio_explains_the_38_ms_of_table_1():
@@ -103,9 +100,9 @@ def test_the_common_ratio_explains_the_38_ms_of_table_1():
     rounds_s = []
     for _ in range(2000):
         snr = 10 ** ((28 - 97 + 110) / 10) * rng.exponential(size=10)
-        noise = FixedNoise(200e6 * np.log2(1 + snr))
-        common = common_ratio(problem, noise)
-        taken_s = latency_s(problem, noise, common.shares, 1 - common.pruning_ratio)
+        noise, shares = FixedNoise(200e6 * np.log2(1 + snr)), np.full(10, 0.1)
+        kept = common_kept(problem, noise.rate_bps(shares))
+        taken_s = latency_s(problem, noise, shares, kept)
         rounds_s.append(second * (52_096 + 402_826) + taken_s.max())
     assert np.mean(rounds_s) == pytest.approx(0.0381, abs=0.0006)
 

@@ -1,0 +1,87 @@
+"""Who gets which share of the band: the rules that a scheme may name.
+
+A rule is asked at the start of each round. One of your own is a class without arguments that
+has the method `Bandwidth.shares`; a scenario names it ``module:Class``.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fl.allocation.noise import Noise
+from fl.allocation.problem import Problem
+from fl.allocation.sharing import channel_inversion, max_min
+from fl.models import Cost
+from netsim.errors import InputError
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What the server knows at the start of a round; arrays are indexed by device."""
+
+    round: int
+    noise: Noise
+    """The channel state: ``noise.rate_bps(shares)`` is the rate at these shares."""
+    problem: Problem | None
+    """What the deadline asks for; None, if nothing is pruned for one."""
+    cost: Cost
+    """What a round takes of each device."""
+
+
+class Bandwidth(Protocol):
+    """A rule."""
+
+    def shares(self, situation: Situation) -> ArrayLike:
+        """Return the share of each device: not negative, and no more than 1 in all."""
+
+
+class MaxMin:
+    """All keep the same part of the global part, as much as fits."""
+
+    def shares(self, situation: Situation) -> ArrayLike:
+        """Return the shares with which they do."""
+        assert situation.problem is not None  # a scenario without is refused
+        return max_min(situation.problem, situation.noise).shares
+
+
+@dataclass(frozen=True)
+class ChannelInversion:
+    """All would finish together, if they kept the same part."""
+
+    problem: Problem
+    """Whose budgets tell the devices' head starts."""
+    kept: float
+
+    def shares(self, situation: Situation) -> ArrayLike:
+        """Return the shares with which they would."""
+        return channel_inversion(self.problem, situation.noise, self.kept).shares
+
+
+@dataclass(frozen=True)
+class OwnRule:
+    """A rule that somebody else has written: what it returns is checked."""
+
+    name: str
+    rule: Bandwidth
+
+    def shares(self, situation: Situation) -> NDArray[np.float64]:
+        """Return its shares.
+
+        Raises:
+            InputError: These are no shares.
+        """
+        count = len(situation.cost.frequency_hz)
+        place = f"scheme.bandwidth: {self.name}: round {situation.round}"
+        try:
+            shares = np.asarray(self.rule.shares(situation), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{place}: must return numbers: {error}") from error
+        if shares.shape != (count,):
+            raise InputError(f"{place}: must return {count} shares, gave shape {shares.shape}")
+        if not (np.isfinite(shares).all() and (shares >= 0).all()):
+            raise InputError(f"{place}: shares must be >= 0, gave {shares}")
+        if shares.sum() > 1 + 1e-9:
+            raise InputError(f"{place}: shares must sum to at most 1, gave {shares.sum():g}")
+        return shares

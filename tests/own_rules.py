@@ -1,0 +1,32 @@
+"""Rules for the band, as a user would write them."""
+
+import numpy as np
+
+
+class WeakestFirst:
+    """The half of the devices with the worst channels divides the band."""
+
+    def shares(self, situation):
+        rates = situation.noise.rate_bps(np.ones(len(situation.cost.frequency_hz)))
+        weak = rates <= np.median(rates)
+        return weak / weak.sum()
+
+
+class TooMuch:
+    def shares(self, situation):
+        return np.full(len(situation.cost.frequency_hz), 0.5)
+
+
+class TooFew:
+    def shares(self, _situation):
+        return [1.0]
+
+
+class Negative:
+    def shares(self, situation):
+        return -np.ones(len(situation.cost.frequency_hz))
+
+
+class Words:
+    def shares(self, _situation):
+        return ["a", "b"]
