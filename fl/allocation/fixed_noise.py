@@ -82,4 +82,4 @@ class WaterFilling:
         """Return the shares at a water level, and how fast their sum rises with it."""
         unbound = (level - self._bottoms) * self._widths
         shares = np.minimum(np.maximum(unbound, self._least), self._most)
-        return shares, float(self._widths[unbound == shares].sum())
+        return shares, float(self._widths @ (unbound == shares))

@@ -15,10 +15,7 @@ from fl.allocation.sharing import common_kept
 from fl.allocation.solution import status_of
 from fl.models import Cost, pruned_weights
 from fl.own_code import load_class
-from fl.schemes import FixedRatio, Scheme
-
-Shares = NDArray[np.float64]
-Statuses = NDArray[np.int8]
+from fl.schemes import BANDWIDTHS, FixedRatio, Scheme
 
 
 class Policy:
@@ -45,10 +42,9 @@ class Policy:
         Raises:
             InputError: The scheme names a rule that is not there.
         """
+        self._scheme = scheme
         self._cost = cost
         self._noise_at = noise_at
-        self._num_devices = len(cost.frequency_hz)
-        self._common = scheme.pruning == "deadline-common"
         self._problem: Problem | None = None
         if scheme.pruning in ("deadline", "deadline-common"):
             assert deadline_s is not None  # a scenario without one is refused
@@ -61,12 +57,19 @@ class Policy:
             # Who sends nothing has no delivery to wait for.
             on_time = self._problem.budget_s + cost.delivery_s >= 0
             self._silent_in_time = on_time & ~self._problem.feasible
+        num_devices = len(cost.frequency_hz)
         fixed = scheme.pruning.fixed if isinstance(scheme.pruning, FixedRatio) else 0.0
         prunable = cost.global_weights - cost.unpruned_weights
-        pruned = pruned_weights(np.full(self._num_devices, fixed), prunable)
-        self._kept = cost.global_weights - pruned
-        self._solved = np.full(self._num_devices, Status.SOLVED, dtype=np.int8)
-        self._share = self._sharing(scheme)
+        self._kept = cost.global_weights - pruned_weights(np.full(num_devices, fixed), prunable)
+        self._solved = np.full(num_devices, Status.SOLVED, dtype=np.int8)
+        self._shares: NDArray[np.float64] | None = None
+        if scheme.bandwidth == "equal":
+            self._shares = np.full(num_devices, 1.0 / num_devices)
+        elif isinstance(scheme.bandwidth, tuple):
+            self._shares = np.array(scheme.bandwidth)
+        elif scheme.bandwidth != "optimal":
+            self._rule = _rule(scheme.bandwidth, cost, fixed)
+        self._last: Decision | None = None
 
     def decide(self, round_: int, efficiency: NDArray[np.float64]) -> Decision:
         """Return shares and pruning for the channel state that the server knows.
@@ -75,54 +78,51 @@ class Policy:
             round_: Which round begins.
             efficiency: The bit/s/Hz of each device, had it the band for itself.
         """
-        noise = self._noise_at(efficiency)
-        shares, status = self._share(round_, noise)
+        # The same question has the same answer, but for rules of somebody's own.
+        asks = isinstance(self._scheme.bandwidth, str) and self._scheme.bandwidth not in BANDWIDTHS
+        if self._last is None or asks or not np.array_equal(self._last.efficiency, efficiency):
+            self._last = self._decide(round_, efficiency)
+        return self._last
+
+    def _decide(self, round_: int, efficiency: NDArray[np.float64]) -> Decision:
+        noise, problem = self._noise_at(efficiency), self._problem
+        if self._scheme.bandwidth == "optimal":
+            assert problem is not None  # a scenario without is refused
+            best = optimum(problem, noise)
+            kept = self._whole(best.pruning_ratio)
+            rate_bps = noise.rate_bps(best.shares)
+            return Decision(efficiency, best.shares, rate_bps, kept, self._in_time(best.status))
+        shares = self._shares
+        if shares is None:
+            situation = Situation(round_, noise, problem, self._cost)
+            shares = np.asarray(self._rule.shares(situation))
         rate_bps = noise.rate_bps(shares)
-        if self._problem is None:
+        if problem is None:
             return Decision(efficiency, shares, rate_bps, self._kept, self._solved)
-        rule = common_kept if self._common else Problem.kept
-        kept = rule(self._problem, rate_bps)
-        if status is None:
-            status = status_of(self._problem, kept)
-        if not self._problem.all_feasible:
-            status = np.where(self._silent_in_time, np.int8(Status.SOLVED), status)
-        return Decision(efficiency, shares, rate_bps, self._whole(kept), status)
+        common = self._scheme.pruning == "deadline-common"
+        part = common_kept(problem, rate_bps) if common else problem.kept(rate_bps)
+        status = self._in_time(status_of(problem, part))
+        return Decision(efficiency, shares, rate_bps, self._whole(1.0 - part), status)
 
-    def _whole(self, kept: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return a part of the global part in whole weights; some of them cannot be pruned."""
+    def _in_time(self, status: NDArray[np.int8]) -> NDArray[np.int8]:
+        assert self._problem is not None
+        if self._problem.all_feasible:
+            return status
+        return np.where(self._silent_in_time, np.int8(Status.SOLVED), status)
+
+    def _whole(self, ratio: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return what a ratio leaves, in whole weights; some of them cannot be pruned."""
         weights = self._cost.global_weights
-        whole = weights - pruned_weights(1.0 - kept, weights)
-        return np.maximum(whole, self._cost.unpruned_weights)
+        kept = weights - pruned_weights(ratio, weights)
+        unpruned = self._cost.unpruned_weights
+        return np.maximum(kept, unpruned) if unpruned else kept
 
-    def _sharing(self, scheme: Scheme) -> Callable[[int, Noise], tuple[Shares, Statuses | None]]:
-        """Return what gives the shares of a round, and where it is known the status of each."""
-        named = scheme.bandwidth
-        if named == "equal" or isinstance(named, tuple):
-            equal = np.full(self._num_devices, 1.0 / self._num_devices)
-            always = equal if named == "equal" else np.array(named)
-            return lambda _round, _noise: (always, None)
-        if named == "optimal":
-            return self._optimal
-        rule = self._rule(named, scheme)
 
-        def ask(round_: int, noise: Noise) -> tuple[Shares, None]:
-            situation = Situation(round_, noise, self._problem, self._cost)
-            return np.asarray(rule.shares(situation)), None
-
-        return ask
-
-    def _optimal(self, _round: int, noise: Noise) -> tuple[Shares, Statuses]:
-        assert self._problem is not None  # a scenario without is refused
-        best = optimum(self._problem, noise)
-        return best.shares, best.status
-
-    def _rule(self, name: str, scheme: Scheme) -> Bandwidth:
-        if name == "max-min":
-            return MaxMin()
-        if name == "channel-inversion":
-            # Whatever the deadline, the head starts are the same.
-            head_starts = deadline_problem(self._cost, 0.0, count_warmup=True)
-            pruning = scheme.pruning
-            fixed = pruning.fixed if isinstance(pruning, FixedRatio) else 0.0
-            return ChannelInversion(head_starts, max(1.0 - fixed, 1e-9))
-        return OwnRule(name, load_class(name, "scheme.bandwidth")())
+def _rule(name: str, cost: Cost, fixed_ratio: float) -> Bandwidth:
+    if name == "max-min":
+        return MaxMin()
+    if name == "channel-inversion":
+        # Whatever the deadline, the head starts are the same.
+        head_starts = deadline_problem(cost, 0.0, count_warmup=True)
+        return ChannelInversion(head_starts, max(1.0 - fixed_ratio, 1e-9))
+    return OwnRule(name, load_class(name, "scheme.bandwidth")())
