@@ -10,9 +10,11 @@ training        what a device learns in a round
 aggregation     what the server makes of it
 bound           what theory promises of a run: Theorem 1
 round           one round as a chain of events; read this first
+learner         what a round asks of whatever its devices learn
 learning        what is learnt, round by round, beside the clock
 enrolment       what a scenario says of learning, to devices with data and weights
 generation      what a scenario says of its channel, to a trace
+radio           what a scenario says of its radio, to channels
 experiment      a run: the cell of a scenario on one clock
 tables          what came of the rounds, as Arrow tables
 results         the run directory

@@ -1,46 +1,31 @@
 """A run: the cell that a scenario describes, on one clock, for all its rounds."""
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from simpy import Environment
 
-from fl.allocation import Decision, FixedNoise, Noise, NoiseDensity, Policy
-from fl.generation import generated_trace
+from fl.allocation import Decision, Policy
 from fl.models import Cost
+from fl.radio import Radio, check_finite
 from fl.round import PHASES, Device, Outcome, Rules, Server
 from fl.scenario import (
-    ConstantChannel,
-    GeneratedChannel,
     GivenSizes,
     PerDevice,
     Scenario,
-    ScenarioError,
-    TraceChannel,
 )
-from fl.scenario.contradictions import gains_need_powers
 from fl.tables import Collector, Sink
 from fl.training.engine import EngineChoice
-from netsim.channel import (
-    Channel,
-    Constant,
-    ConstantInNoise,
-    replay_trace,
-    replay_trace_in_noise,
-    shannon_efficiency,
-    snr_of_efficiency,
-)
 from netsim.cpu import Cpu
 from netsim.errors import StalledError
 from netsim.streams import Streams
 from netsim.timeline import Timeline
 from netsim.topology import Link, Topology
-from netsim.traces import Kind, Trace, read_trace
-from netsim.units import db_to_linear
+from netsim.traces import Trace
 from netsim.uplink import HeldUplink, RedistributedUplink
 from netsim.wire import Wire
 
@@ -64,10 +49,7 @@ class Experiment:
         self.scenario = scenario
         self._streams = Streams(scenario.seed)
         self.enrolment = _enrolment(scenario, self._streams)
-        self._bandwidth_hz = scenario.uplink.bandwidth * scenario.uplink.spatial_layers
-        _check_finite(scenario.name, "uplink.bandwidth", np.array([self._bandwidth_hz]))
-        self.trace = _read_trace(scenario)
-        self._channels = self._make_channels()
+        self._radio = Radio(scenario, self._streams)
         self._topology = _topology(scenario)
         self._cost = self._make_cost()
         with np.errstate(over="ignore"):
@@ -77,14 +59,19 @@ class Experiment:
                 "global part": self._cost.global_part_s,
             }
         for what, seconds in costs.items():
-            _check_finite(scenario.name, f"the time for the {what}", seconds)
+            check_finite(scenario.name, f"the time for the {what}", seconds)
         self._policy = Policy(
             scenario.scheme,
             self._cost,
-            self._noise_at,
+            self._radio.noise_at,
             scenario.deadline,
             count_warmup=scenario.count_warmup,
         )
+
+    @property
+    def trace(self) -> Trace | None:
+        """What the channels replay; None, if they stand still."""
+        return self._radio.trace
 
     def run(
         self,
@@ -126,7 +113,7 @@ class Experiment:
         env = Environment()
         timeline = Timeline(PHASES)
         kind = HeldUplink if scenario.uplink.release == "hold" else RedistributedUplink
-        uplink = kind(env, self._bandwidth_hz, self._channels)
+        uplink = kind(env, self._radio.bandwidth_hz, self._radio.channels)
         links = [self._topology.wireless(0), *self._topology.backhaul()]
         backhaul = [Wire(env, link) for link in links if not link.is_free]
         server = Server(env, uplink, backhaul, timeline, self._rules(), learning)
@@ -139,14 +126,15 @@ class Experiment:
         tables = Collector(sink, timeline, self._cost, scenario.deadline)
 
         def decide(now_s: float) -> Decision:
-            return self._policy.decide(server.round, self._known_efficiency(now_s))
+            return self._policy.decide(server.round, self._radio.known_efficiency(now_s))
 
         def report(outcome: Outcome) -> None:
             tables.append(outcome)
             progress(outcome)
 
         whole_run = env.process(server.run(devices, scenario.rounds, decide, report))
-        with _no_garbage_collection():
+        # What trains leaves cycles for the collector, what only waits does not.
+        with _no_garbage_collection() if learning is None else nullcontext():
             try:
                 env.run(whole_run)
             except RuntimeError:
@@ -155,17 +143,6 @@ class Experiment:
                 raise
             finally:
                 tables.flush()
-
-    def _noise_at(self, efficiency: NDArray[np.float64]) -> Noise:
-        """Return what rates shares give, at these bit/s/Hz on the whole band."""
-        if self.scenario.uplink.noise_density is None:
-            return FixedNoise(efficiency * self._bandwidth_hz)
-        return NoiseDensity(self._bandwidth_hz, snr_of_efficiency(efficiency))
-
-    def _known_efficiency(self, now_s: float) -> NDArray[np.float64]:
-        """Return the channel state of a while ago, in bit/s/Hz; before the run there was none."""
-        known_at_s = max(now_s - self.scenario.csi_age, 0.0)
-        return np.array([channel.efficiency(known_at_s) for channel in self._channels])
 
     def _rules(self) -> Rules:
         scenario = self.scenario
@@ -216,52 +193,6 @@ class Experiment:
         unpruned = int(network.unpruned.sum())
         return network.personal.num_weights, network.shared.num_weights, unpruned
 
-    def _make_channels(self) -> list[Channel]:
-        channel = self.scenario.uplink.channel
-        snr = self._snr_of_unit_gain()
-        in_noise = self.scenario.uplink.noise_density is not None
-        if isinstance(channel, ConstantChannel):
-            with np.errstate(over="ignore"):
-                snr = snr * self._each("uplink.channel.gain", channel.gain)
-            _check_finite(self.scenario.name, "gain x transmit power / noise power", snr)
-            if in_noise:
-                return [ConstantInNoise(value) for value in snr.tolist()]
-            return [Constant(value) for value in shannon_efficiency(snr).tolist()]
-        assert self.trace is not None
-        offsets_s = self._each("uplink.channel.offset", channel.offset)
-        play = replay_trace_in_noise if in_noise else replay_trace
-        return play(
-            self.trace, channel.at_end, self._trace_devices(), offsets_s.tolist(), snr.tolist()
-        )
-
-    def _trace_devices(self) -> Sequence[int]:
-        """Return which of the trace's devices each device replays."""
-        channel, count = self.scenario.uplink.channel, self.scenario.devices.count
-        if not isinstance(channel, TraceChannel) or channel.devices == "index":
-            return range(count)
-        if channel.devices == "random":
-            assert self.trace is not None
-            stream = self._streams("uplink.channel.devices")
-            return stream.integers(len(self.trace.devices), size=count).tolist()
-        return channel.devices
-
-    def _noise_w(self) -> float | None:
-        """Return the noise power: sigma^2, or with a noise density that of the whole band."""
-        uplink = self.scenario.uplink
-        if uplink.noise_density is None:
-            return uplink.noise_power
-        figure = db_to_linear(uplink.noise_figure or 0.0)
-        return uplink.noise_density * figure * self._bandwidth_hz
-
-    def _snr_of_unit_gain(self) -> NDArray[np.float64]:
-        power_w, noise_w = self.scenario.devices.transmit_power, self._noise_w()
-        if power_w is None or noise_w is None:
-            return np.ones(self.scenario.devices.count)
-        with np.errstate(over="ignore"):
-            snr = self._each("devices.transmit_power", power_w) / noise_w
-        _check_finite(self.scenario.name, "transmit power / noise power", snr)
-        return snr
-
     def _each(self, purpose: str, value: PerDevice) -> NDArray[np.float64]:
         return value.values(self.scenario.devices.count, lambda: self._streams(purpose))
 
@@ -289,37 +220,6 @@ def _topology(scenario: Scenario) -> Topology:
         for hop in scenario.network.backhaul
     ]
     return Topology.star(scenario.devices.count, scenario.uplink.latency, hops)
-
-
-def _read_trace(scenario: Scenario) -> Trace | None:
-    """Read the trace, and check that powers are given just where they mean something."""
-    channel = scenario.uplink.channel
-    if isinstance(channel, ConstantChannel):
-        return None
-    if isinstance(channel, GeneratedChannel):
-        return generated_trace(channel.generate, scenario.devices.count, scenario.seed)
-    trace = read_trace(channel.trace)
-    if trace.kind is Kind.GAIN_DB:
-        for path, message in gains_need_powers(scenario):
-            raise ScenarioError(f"{scenario.name}: {'.'.join(map(str, path))}: {message}")
-        return trace
-    uplink = scenario.uplink
-    if uplink.noise_density is not None:
-        raise ScenarioError(
-            f"{scenario.name}: uplink.noise_density needs a channel given as gains, and "
-            f"{trace.name} is a trace of {trace.kind}"
-        )
-    if scenario.devices.transmit_power is not None or uplink.noise_power is not None:
-        raise ScenarioError(
-            f"{scenario.name}: devices.transmit_power and uplink.noise_power have no effect on "
-            f"a trace of {trace.kind} ({trace.name}): leave them out, or set them to null"
-        )
-    return trace
-
-
-def _check_finite(name: str, what: str, values: NDArray[np.float64]) -> None:
-    if not np.isfinite(values).all():
-        raise ScenarioError(f"{name}: {what} is too large a number")
 
 
 @contextmanager

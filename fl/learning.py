@@ -41,7 +41,7 @@ class Tested:
 
 @dataclass(frozen=True)
 class RoundLearnt:
-    """What came of a round; see `fl.round.Learnt`."""
+    """What came of a round; see `fl.learner.Learnt`."""
 
     samples: NDArray[np.int64]
     train_loss: NDArray[np.float64]

@@ -22,14 +22,13 @@ pruning, not on the clock, so it begins with the broadcast, and is asked for at 
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-import numpy as np
 import simpy
-from numpy.typing import NDArray
 from simpy import Environment, Event
 
 from fl.allocation import Decision
+from fl.learner import Learner, Learnt
 from fl.models import SAME, Workload
 from netsim.cpu import Cpu
 from netsim.last_call import LastCall
@@ -54,44 +53,6 @@ class Rules:
     """When the round is cut, with whoever has arrived; None: it waits for all."""
     aggregation_s: float
     """From the last upload, or the cut, to the new global part."""
-
-
-class Learnt(Protocol):
-    """What came of a round for what is learnt; arrays are indexed by device, NaN is not known."""
-
-    @property
-    def samples(self) -> NDArray[np.int64]:
-        """D_k: how many training samples each device has."""
-
-    @property
-    def train_loss(self) -> NDArray[np.float64]:
-        """Mean over the mini-batches of each device that was through with its updates."""
-
-    @property
-    def fewest_keepers(self) -> int:
-        """How many devices kept, and delivered, the weight that the fewest of them did."""
-
-    @property
-    def test_loss(self) -> NDArray[np.float64] | None:
-        """Of each device's own model on its own test samples; None in a round without a test."""
-
-    @property
-    def test_accuracy(self) -> NDArray[np.float64] | None:
-        """Likewise."""
-
-
-class Learning(Protocol):
-    """What the devices learn, round by round."""
-
-    def begin(self, round_: int, kept: Sequence[int]) -> None:
-        """Let the devices train with what is broadcast, and keep so many weights."""
-
-    def aggregate(self, reached: Sequence[int]) -> Learnt:
-        """Make the next global part, and let devices keep their personal parts.
-
-        Args:
-            reached: The phase that each device came to; those who wait have arrived.
-        """
 
 
 class Outcome(NamedTuple):
@@ -213,7 +174,7 @@ class Server:
         backhaul: Sequence[Wire],
         timeline: Timeline,
         rules: Rules,
-        learning: Learning | None = None,
+        learning: Learner | None = None,
     ) -> None:
         self.env = env
         self.uplink = uplink

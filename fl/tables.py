@@ -13,8 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fl.allocation import Status
+from fl.learner import Learnt
 from fl.models import SAME, Cost
-from fl.round import PHASES, WAIT, Learnt, Outcome
+from fl.round import PHASES, WAIT, Outcome
 from netsim.channel import snr_of_efficiency
 from netsim.timeline import Timeline, clock_times
 from netsim.units import ratios_to_db
