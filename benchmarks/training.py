@@ -2,8 +2,9 @@
 
 The round is the paper's: 10 devices, mini-batches of 128, its network with 5x5 kernels, five
 personal, one warm-up and five global iterations, and 40 % pruned. The plain loop is that of the
-tests (modules, autograd, optimisers, with as many threads as torch takes by itself). Ours is a whole
-run: clock, training, aggregation, result files; only tests of the model are left out. Both run in
+tests (modules, autograd, optimisers, with as many threads as torch takes by itself). Ours is what the
+clock waits for: batches out of stored bytes, updates, masked mean. The last line is how much of a whole
+run, with clock and result files, is not local updates. Both run in
 turns in one session, so that a slow moment of the machine meets both; ratios are medians over the
 rounds, with the lowest and the highest.
 

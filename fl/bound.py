@@ -131,9 +131,12 @@ def convergence_bound(
     initial = constants.initial_gap / course.rounds
     if keepers == 0:
         return Bound(initial, math.inf, math.inf, math.inf if sum_of_ratios else 0.0)
-    a1 = _personal_steps(constants, course) + _global_steps(constants, course, keepers)
-    a2 = _cost_of_pruning(constants, course, keepers)
-    return Bound(initial, a1, a2, a2 * sum_of_ratios)
+    try:
+        a1 = _personal_steps(constants, course) + _global_steps(constants, course, keepers)
+        a2 = _cost_of_pruning(constants, course, keepers)
+    except OverflowError:  # beyond all numbers is beyond use
+        a1 = a2 = math.inf
+    return Bound(initial, a1, a2, a2 * sum_of_ratios if sum_of_ratios else 0.0)
 
 
 def fewest_keepers(by_round: NDArray[np.int64]) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -118,6 +119,8 @@ def schema_command() -> None:
 
 def main() -> None:
     """Run the command; bad input ends it with one message and status 2."""
+    # Asked to end, a run keeps its rounds as with Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app()
     except InputError as error:
@@ -171,9 +174,9 @@ def _print_summary(summary: Summary, scenario: Scenario) -> None:
         learnt = summary.learnt
         spread = f"{learnt.accuracy:.1%}, over devices +- {learnt.accuracy_std:.1%}"
         table.add_row("test accuracy", spread)
-        table.add_row(
-            "test loss, training loss", f"{learnt.test_loss:.4g}, {learnt.train_loss:.4g}"
-        )
+        losses = (learnt.test_loss, learnt.train_loss)
+        told = ", ".join("none" if loss is None else f"{loss:.4g}" for loss in losses)
+        table.add_row("test loss, training loss", told)
     console.print(table)
 
 
@@ -190,11 +193,12 @@ def _print_effort(folder: Path, experiment: Experiment) -> None:
     if manifest.get("bound", {}).get("keepers") == 0:
         typer.echo("Theorem 1 bounds nothing: some weight was kept by nobody in some round")
     elif "bound" in manifest:
-        parts = {name: manifest["bound"][name] for name in ("initial", "a1", "pruning")}
-        told = ", ".join(f"{name} {value:.3g}" for name, value in parts.items())
-        typer.echo(
-            f"Theorem 1 bounds the mean squared gradient by {sum(parts.values()):.3g} ({told})"
-        )
+        told = {
+            name: "infinite" if value is None else f"{value:.3g}"
+            for name, value in manifest["bound"].items()
+        }
+        parts = ", ".join(f"{name} {told[name]}" for name in ("initial", "a1", "pruning"))
+        typer.echo(f"Theorem 1 bounds the mean squared gradient by {told['total']} ({parts})")
     short = experiment.enrolment.short_devices
     if short:
         typer.echo(

@@ -27,6 +27,7 @@ from fl.scenario import BoundConstants, NamedModel, Partition, Scenario
 from fl.training.batches import Images
 from fl.training.cohort import Cohort
 from fl.training.engine import EngineChoice
+from fl.training.errors import DivergedError
 from fl.training.inline import inline
 from fl.training.landscape import estimate_constants
 from fl.training.processes import processes
@@ -113,7 +114,12 @@ class Enrolment:
             return None
         if isinstance(bound, BoundConstants):
             return Constants(**bound.model_dump())
-        return estimate_constants(cohort)
+        try:
+            return estimate_constants(cohort)
+        except ValueError as error:
+            raise DivergedError(
+                f"learning.bound: cannot be estimated, the first weights give no finite loss: {error}"
+            ) from None
 
     def _cohort(self) -> Cohort:
         network = self.network
@@ -142,7 +148,7 @@ class Enrolment:
             update=scheme.update,
             importance=block.importance,
             optimizer=block.optimizer,
-            momentum=block.momentum,
+            momentum=block.momentum or 0.0,
         )
 
 
@@ -150,7 +156,7 @@ def _law(partition: Partition) -> Law:
     if partition.labels_per_device is not None:
         return ByLabel(partition.labels_per_device)
     if partition.alpha is not None:
-        return Dirichlet(partition.alpha, partition.min_samples or 10)
+        return Dirichlet(partition.alpha, partition.min_samples or 1)
     if partition.shards_per_device is not None:
         return Shards(partition.shards_per_device)
     return Iid()

@@ -137,8 +137,11 @@ class Experiment:
         with _no_garbage_collection() if learning is None else nullcontext():
             try:
                 env.run(whole_run)
-            except RuntimeError:
-                if whole_run.is_alive and env.peek() == float("inf"):
+            except BaseException as error:
+                if learning is not None:
+                    learning.abandon()
+                stalled = isinstance(error, RuntimeError) and env.peek() == float("inf")
+                if stalled and whole_run.is_alive:
                     raise self._stalled(server, devices) from None
                 raise
             finally:

@@ -25,18 +25,27 @@ from fl.training.local_update import Update
 class Tested:
     """The evaluation of one round, begun, and gathered when it is asked for."""
 
-    def __init__(self, evaluations: Iterator[Timed[Evaluation]], effort: Effort) -> None:
+    def __init__(
+        self, evaluations: Iterator[Timed[Evaluation]], num_devices: int, effort: Effort
+    ) -> None:
         self._evaluations = evaluations
+        self._num_devices = num_devices
         self._effort = effort
         self._results: NDArray[np.float64] | None = None
 
     def gather(self) -> NDArray[np.float64]:
         """Return loss and accuracy of each device, [2, devices]."""
         if self._results is None:
+            self.abandon()  # if this fails, it is never known
             timed = list(self._evaluations)
             self._effort.evaluation_s += sum(one.seconds for one in timed)
             self._results = np.array([one.result for one in timed]).T
         return self._results
+
+    def abandon(self) -> None:
+        """Leave what was not gathered unknown: nobody will compute it any more."""
+        if self._results is None:
+            self._results = np.full((2, self._num_devices), np.nan)
 
 
 @dataclass(frozen=True)
@@ -109,10 +118,15 @@ class Learning:
         self._tested = None
         done = self._round + 1
         if done % self.evaluate_every == 0 or done == self.rounds:
-            devices = range(len(reached))
-            self._tested = Tested(self.engine.evaluations(devices), self.effort)
+            evaluations = self.engine.evaluations(range(len(reached)))
+            self._tested = Tested(evaluations, len(reached), self.effort)
         self._fewest_keepers.append(mean.fewest_keepers)
         return RoundLearnt(self.samples, train_loss, mean.fewest_keepers, self._tested)
+
+    def abandon(self) -> None:
+        """Wait for nothing any more: the run has failed."""
+        if self._tested is not None:
+            self._tested.abandon()
 
     def bound(self, constants: Constants) -> dict[str, float | None]:
         """Return what Theorem 1 says of the rounds so far, and from what; None is infinite."""
@@ -133,7 +147,12 @@ class Learning:
 
     def _check(self, device: int, update: Update) -> None:
         if update.loss is not None and not math.isfinite(update.loss):
-            raise DivergedError(
-                f"round {self._round}, device {device}: the training loss is {update.loss}; lower "
-                "learning.learning_rate, or take fewer iterations"
-            )
+            what = f"the training loss is {update.loss}"
+        elif not (update.shared.isfinite().all() and update.personal.isfinite().all()):
+            what = "weights have left the numbers"
+        else:
+            return
+        raise DivergedError(
+            f"round {self._round}, device {device}: {what}; lower learning.learning_rate, or take "
+            "fewer iterations"
+        )

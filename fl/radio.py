@@ -92,7 +92,8 @@ class Radio:
         uplink = self._scenario.uplink
         if uplink.noise_density is None:
             return uplink.noise_power
-        figure = db_to_linear(uplink.noise_figure or 0.0)
+        assert uplink.noise_figure is not None  # filled in
+        figure = db_to_linear(uplink.noise_figure)
         return uplink.noise_density * figure * self.bandwidth_hz
 
     def _snr_of_unit_gain(self) -> NDArray[np.float64]:

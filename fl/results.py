@@ -10,7 +10,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -49,6 +49,8 @@ class Run:
     """One row a phase of a device in a round."""
     partition: pa.Table | None = None
     """One row a device and label it holds; None, if nothing was learnt."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What is known of the whole run: the manifest, if there is one; the bound of Theorem 1."""
 
     @classmethod
     def open(cls, directory: str | Path) -> "Run":
@@ -62,8 +64,9 @@ class Run:
             tables = {name: pq.read_table(folder / f"{name}.parquet") for name in TABLES}
             if (folder / _PARTITION).exists():
                 tables["partition"] = pq.read_table(folder / _PARTITION)
-            return cls(**tables)
-        except (OSError, pa.ArrowException) as error:
+            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+            return cls(**tables, facts=manifest)
+        except (OSError, ValueError, pa.ArrowException) as error:
             reason = str(error).splitlines()[0]
             raise RunDirectoryError(f"{folder}: holds no results: {reason}") from None
 
@@ -83,7 +86,8 @@ class InMemory:
     def run(self, partition: pa.Table | None = None) -> Run:
         """Return what was taken."""
         tables = map(pa.concat_tables, zip(*self._batches, strict=True))
-        return Run(**dict(zip(TABLES, tables, strict=True)), partition=partition)
+        named = dict(zip(TABLES, tables, strict=True))
+        return Run(**named, partition=partition, facts=self.facts)
 
 
 class RunDirectory:

@@ -47,19 +47,19 @@ def _kind_of_pruning(value: object) -> str:
 
 
 def _kind_of_bandwidth(value: object) -> str:
-    return "<given>" if isinstance(value, list | tuple) else "<word>"
+    if isinstance(value, list | tuple):
+        return "<given>"
+    return "<own>" if isinstance(value, str) and ":" in value else "<word>"
 
 
-BANDWIDTHS = ("equal", "optimal", "max-min", "channel-inversion")
-
-
-def _check_bandwidth(name: str) -> str:
-    if name not in BANDWIDTHS and not is_class_name(name):
-        message = f"must be {', '.join(BANDWIDTHS)}, a class as module:Class, or a list of shares"
-        raise PydanticCustomError("bandwidth", "{message}", {"message": message})
+def _check_class(name: str) -> str:
+    if not is_class_name(name):
+        raise PydanticCustomError("own_class", "must be a class, as module:Class")
     return name
 
 
+OwnClass = Annotated[str, Field(strict=True), AfterValidator(_check_class)]
+"""A class of one's own."""
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
@@ -94,7 +94,8 @@ class Scheme(BaseModel):
         "deadline-common: one for all, which meets it at the mean rate.",
     )
     bandwidth: Annotated[
-        Annotated[str, AfterValidator(_check_bandwidth), Tag("<word>")]
+        Annotated[Literal["equal", "optimal", "max-min", "channel-inversion"], Tag("<word>")]
+        | Annotated[OwnClass, Tag("<own>")]
         | Annotated[tuple[Share, ...], Tag("<given>")],
         Discriminator(_kind_of_bandwidth),
     ] = Field(

@@ -12,6 +12,23 @@ class WeakestFirst:
         return weak / weak.sum()
 
 
+class Raises:
+    def shares(self, _situation):
+        return np.ones(3) + np.ones(4)
+
+
+class WithArguments:
+    def __init__(self, what):
+        self.what = what
+
+    def shares(self, _situation):
+        return []
+
+
+class NoShares:
+    pass
+
+
 class TooMuch:
     def shares(self, situation):
         return np.full(len(situation.cost.frequency_hz), 0.5)

@@ -19,10 +19,58 @@ class TinyCnn(nn.Module):
 
 
 class Forgetful(TinyCnn):
-    """With dropout: what it computes depends on torch's generator."""
+    """With dropout: what it computes depends on torch's generator while it trains."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.3)
 
     def forward(self, images):
-        return super().forward(nn.functional.dropout(images, 0.3, training=torch.is_grad_enabled()))
+        return super().forward(self.dropout(images))
+
+
+class Double(TinyCnn):
+    """In double precision."""
+
+    def __init__(self):
+        super().__init__()
+        self.double()
+
+    def forward(self, images):
+        return super().forward(images.double())
+
+
+class Private(TinyCnn):
+    """With something that cannot be pickled."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = lambda x: 2 * x
+
+
+class Idle(TinyCnn):
+    """With a layer that does nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.aux = nn.Linear(3, 3)
+
+
+class Frozen(TinyCnn):
+    """With a layer that is not to be trained."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc2.bias.requires_grad_(False)
+
+
+class Moody(TinyCnn):
+    """Works when it is looked at, and fails in training."""
+
+    def forward(self, images):
+        if len(images) > 2:
+            raise RuntimeError("not today")
+        return super().forward(images)
 
 
 class Counting(TinyCnn):

@@ -14,6 +14,7 @@ from fl.allocation.noise import Noise
 from fl.allocation.problem import Problem
 from fl.allocation.sharing import channel_inversion, max_min
 from fl.models import Cost
+from fl.own_code import at_fault, load_class
 from netsim.errors import InputError
 
 
@@ -66,6 +67,23 @@ class OwnRule:
     name: str
     rule: Bandwidth
 
+    @classmethod
+    def load(cls, name: str) -> "OwnRule":
+        """Return the rule ``module:Class``.
+
+        Raises:
+            InputError: There is none, or it cannot be made.
+        """
+        own = load_class(name, "scheme.bandwidth")
+        if not callable(getattr(own, "shares", None)):
+            raise InputError(f"scheme.bandwidth: {name}: must have a method shares(situation)")
+        try:
+            return cls(name, own())
+        except Exception as error:
+            raise InputError(
+                f"scheme.bandwidth: {name}: cannot be made without arguments: {at_fault(error)}"
+            ) from error
+
     def shares(self, situation: Situation) -> NDArray[np.float64]:
         """Return its shares.
 
@@ -75,7 +93,11 @@ class OwnRule:
         count = len(situation.cost.frequency_hz)
         place = f"scheme.bandwidth: {self.name}: round {situation.round}"
         try:
-            shares = np.asarray(self.rule.shares(situation), dtype=np.float64)
+            returned = self.rule.shares(situation)
+        except Exception as error:
+            raise InputError(f"{place}: {at_fault(error)}") from error
+        try:
+            shares = np.asarray(returned, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(f"{place}: must return numbers: {error}") from error
         if shares.shape != (count,):

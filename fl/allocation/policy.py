@@ -14,8 +14,7 @@ from fl.allocation.problem import Problem
 from fl.allocation.sharing import common_kept
 from fl.allocation.solution import status_of
 from fl.models import Cost, pruned_weights
-from fl.own_code import load_class
-from fl.schemes import BANDWIDTHS, FixedRatio, Scheme
+from fl.schemes import FixedRatio, Scheme
 
 
 class Policy:
@@ -68,7 +67,8 @@ class Policy:
         elif isinstance(scheme.bandwidth, tuple):
             self._shares = np.array(scheme.bandwidth)
         elif scheme.bandwidth != "optimal":
-            self._rule = _rule(scheme.bandwidth, cost, fixed)
+            self._rule = _rule(scheme.bandwidth, cost, self._kept[0] / cost.global_weights)
+        self._asks = self._shares is None and isinstance(getattr(self, "_rule", None), OwnRule)
         self._last: Decision | None = None
 
     def decide(self, round_: int, efficiency: NDArray[np.float64]) -> Decision:
@@ -79,8 +79,11 @@ class Policy:
             efficiency: The bit/s/Hz of each device, had it the band for itself.
         """
         # The same question has the same answer, but for rules of somebody's own.
-        asks = isinstance(self._scheme.bandwidth, str) and self._scheme.bandwidth not in BANDWIDTHS
-        if self._last is None or asks or not np.array_equal(self._last.efficiency, efficiency):
+        if (
+            self._last is None
+            or self._asks
+            or not np.array_equal(self._last.efficiency, efficiency)
+        ):
             self._last = self._decide(round_, efficiency)
         return self._last
 
@@ -91,7 +94,8 @@ class Policy:
             best = optimum(problem, noise)
             kept = self._whole(best.pruning_ratio)
             rate_bps = noise.rate_bps(best.shares)
-            return Decision(efficiency, best.shares, rate_bps, kept, self._in_time(best.status))
+            status = self._in_time(best.status, kept)
+            return Decision(efficiency, best.shares, rate_bps, kept, status)
         shares = self._shares
         if shares is None:
             situation = Situation(round_, noise, problem, self._cost)
@@ -101,14 +105,19 @@ class Policy:
             return Decision(efficiency, shares, rate_bps, self._kept, self._solved)
         common = self._scheme.pruning == "deadline-common"
         part = common_kept(problem, rate_bps) if common else problem.kept(rate_bps)
-        status = self._in_time(status_of(problem, part))
-        return Decision(efficiency, shares, rate_bps, self._whole(1.0 - part), status)
+        kept = self._whole(1.0 - part)
+        status = self._in_time(status_of(problem, part), kept)
+        return Decision(efficiency, shares, rate_bps, kept, status)
 
-    def _in_time(self, status: NDArray[np.int8]) -> NDArray[np.int8]:
-        assert self._problem is not None
-        if self._problem.all_feasible:
+    def _in_time(self, status: NDArray[np.int8], kept: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Return the status of each device, where some are in time only by sending nothing."""
+        problem = self._problem
+        assert problem is not None
+        if problem.all_feasible:
             return status
-        return np.where(self._silent_in_time, np.int8(Status.SOLVED), status)
+        silent = self._silent_in_time & (kept == 0)
+        made = Status.FLOOR_MISSED if problem.min_kept > 0 else Status.SOLVED
+        return np.where(silent, np.int8(made), status)
 
     def _whole(self, ratio: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return what a ratio leaves, in whole weights; some of them cannot be pruned."""
@@ -118,11 +127,11 @@ class Policy:
         return np.maximum(kept, unpruned) if unpruned else kept
 
 
-def _rule(name: str, cost: Cost, fixed_ratio: float) -> Bandwidth:
+def _rule(name: str, cost: Cost, kept: float) -> Bandwidth:
     if name == "max-min":
         return MaxMin()
     if name == "channel-inversion":
         # Whatever the deadline, the head starts are the same.
         head_starts = deadline_problem(cost, 0.0, count_warmup=True)
-        return ChannelInversion(head_starts, max(1.0 - fixed_ratio, 1e-9))
-    return OwnRule(name, load_class(name, "scheme.bandwidth")())
+        return ChannelInversion(head_starts, max(kept, 1e-9))
+    return OwnRule.load(name)

@@ -79,11 +79,17 @@ def split_network(
     """
     shapes = {name: parameter.shape for name, parameter in module.named_parameters()}
     known = ", ".join(shapes)
-    state = [name for name, _ in module.named_buffers()]
+    state = [name for name in module.state_dict() if name not in shapes]
     if state:
         raise ModelError(
             f"model: {type(module).__name__} keeps state that is neither trained nor averaged "
             f"({state[0]}); use a layer without it, as GroupNorm in place of BatchNorm"
+        )
+    frozen = [name for name, p in module.named_parameters() if not p.requires_grad]
+    if frozen:
+        raise ModelError(
+            f"model: {type(module).__name__} has parameters that do not require a gradient "
+            f"({frozen[0]}); make them buffers that are not persistent, or train them"
         )
     for pattern in (*personal, *unpruned):
         if not any(fnmatchcase(name, pattern) for name in shapes):

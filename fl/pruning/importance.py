@@ -36,5 +36,5 @@ def exact_importance(loss: Callable[[Tensor], Tensor], broadcast: Tensor) -> Ten
             removed = torch.arange(first, min(first + _AT_ONCE, len(broadcast)))
             without = broadcast.expand(len(removed), -1).clone()
             without[torch.arange(len(removed)), removed] = 0.0
-            changes.append(torch.func.vmap(loss)(without) - whole)
+            changes.append(torch.func.vmap(loss, randomness="same")(without) - whole)
         return torch.cat(changes).square()

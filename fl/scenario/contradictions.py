@@ -94,6 +94,8 @@ def _learning_contradictions(scenario: Scenario) -> Problems:
     yield from _partition_contradictions(learning.partition)
     if learning.bound is not None and (scheme.update, learning.optimizer) != ("alternate", "sgd"):
         yield ("learning", "bound"), "holds for update: alternate with optimizer: sgd, and only so"
+    if learning.momentum is not None and learning.optimizer != "momentum":
+        yield ("learning", "momentum"), f"belongs to optimizer: momentum, not {learning.optimizer}"
     if scheme.pruning == "none":
         return
     if learning.importance == "update" and iterations.warmup == 0:

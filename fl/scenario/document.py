@@ -196,7 +196,8 @@ def _lay(base: dict[str, Any], top: Mapping[str, Any], path: KeyPath) -> None:
             below = base[key] = PRESETS[below].model_dump(
                 mode="json"
             )  # a choice laid over a preset's four
-        if isinstance(value, dict) and isinstance(below, dict) and _same_kind(below, value):
+        alike = key == "options" or _same_kind(below, value)
+        if isinstance(value, dict) and isinstance(below, dict) and alike:
             _lay(below, value, (*path, key))
         else:
             base[key] = copy.deepcopy(value)
@@ -206,7 +207,9 @@ def _is_preset(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and value in PRESETS
 
 
-def _same_kind(below: Mapping[str, Any], top: Mapping[str, Any]) -> bool:
+def _same_kind(below: object, top: object) -> bool:
+    if not isinstance(below, dict) or not isinstance(top, dict):
+        return False
     return all(
         not kinds & top.keys() or kinds & below.keys() <= top.keys() for kinds in _KINDS
     ) and all(top[key] == below.get(key) for key in _CHOICES if key in top)

@@ -1,8 +1,9 @@
 """What a scenario may say of what is trained: the model, the data, the training."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from fl.own_code import is_class_name
@@ -18,6 +19,14 @@ class GivenSizes(Block):
     global_weights: int = Field(
         strict=True, ge=1, le=10**12, description="N_u: weights that are shared."
     )
+
+
+def filled(data: Any, choice: str, defaults: Mapping[str, Mapping[str, Any]]) -> Any:  # noqa: ANN401
+    """Return a block as it stands in a file, with the defaults of what it chooses filled in."""
+    if not isinstance(data, dict):
+        return data
+    own = defaults.get(str(data.get(choice)), {})
+    return data | {key: value for key, value in own.items() if data.get(key) is None}
 
 
 def _check_name(name: str) -> str:
@@ -42,6 +51,12 @@ class NamedModel(Block):
     options: dict[str, Any] | None = Field(
         None, description="Of module:Class: what its constructor is called with."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, data: Any) -> Any:  # noqa: ANN401 -- whatever stands in the file
+        defaults: dict[str, dict[str, Any]] = {"cnn": {"kernel_size": 5}, "mlp": {"hidden": [128]}}
+        return filled(data, "name", defaults)
 
 
 Model = Annotated[
@@ -76,6 +91,11 @@ class Partition(Block):
         None, strict=True, ge=1, description="Of shards: how many each."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, data: Any) -> Any:  # noqa: ANN401 -- whatever stands in the file
+        return filled(data, "by", {"dirichlet": {"min_samples": 10}})
+
 
 class LearningRate(Block):
     """How far each step goes."""
@@ -100,6 +120,12 @@ class BoundConstants(Block):
     initial_gap: float = _constant("F(u^0, V^0) - F^*.")
 
 
+def _kind_of_bound(value: object) -> str | None:
+    if isinstance(value, dict | BoundConstants):
+        return "<global_smoothness>"
+    return "<word>" if isinstance(value, str) else None
+
+
 class Learning(Block):
     """What the devices train on, and how."""
 
@@ -120,7 +146,9 @@ class Learning(Block):
     optimizer: Literal["sgd", "momentum", "adam"] = Field(
         "sgd", description="sgd is the paper's. The others begin anew in each phase of a round."
     )
-    momentum: float = Field(0.9, strict=True, ge=0, lt=1, description="Of optimizer: momentum.")
+    momentum: float | None = Field(
+        None, strict=True, ge=0, lt=1, description="Of optimizer: momentum; 0.9 if not said."
+    )
     importance: Literal["update", "exact"] = Field(
         "update",
         description="What ranks the weights. update: how far the warm-up moves them, Eq. (20). "
@@ -150,7 +178,9 @@ class Learning(Block):
             Annotated[Literal["estimated"], Tag("<word>")]
             | Annotated[BoundConstants, Tag("<global_smoothness>")],
             Discriminator(
-                lambda value: "<word>" if isinstance(value, str) else "<global_smoothness>"
+                _kind_of_bound,
+                custom_error_type="bound",
+                custom_error_message="must be estimated, or a mapping of its constants",
             ),
         ]
         | None
@@ -159,3 +189,8 @@ class Learning(Block):
         description="Report the bound of Theorem 1. estimated: from the first weights, some "
         "seconds of work; or its constants.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, data: Any) -> Any:  # noqa: ANN401 -- whatever stands in the file
+        return filled(data, "optimizer", {"momentum": {"momentum": 0.9}})

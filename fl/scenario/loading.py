@@ -30,6 +30,9 @@ BlockT = TypeVar("BlockT", bound=Block)
 #: What pydantic says, and what a person would.
 _PLAINER = {
     "Input should be a valid dictionary or instance of": "must be a mapping: the block",
+    "a valid dictionary": "a mapping",
+    "a valid tuple": "a list",
+    "a valid string": "text",
     "String should match pattern": "must match",
     "Input should be": "must be",
     "greater than or equal to": ">=",
@@ -93,7 +96,7 @@ def read_block(document: Document, block: type[BlockT]) -> BlockT:
 def _without_nulls(data: dict[str, Any]) -> dict[str, Any]:
     """Return *data* without the keys that were taken away; their defaults hold again."""
     return {
-        key: _without_nulls(value) if isinstance(value, dict) else value
+        key: _without_nulls(value) if isinstance(value, dict) and key != "options" else value
         for key, value in data.items()
         if value is not None
     }
@@ -140,7 +143,9 @@ def _explain(document: Document, block: type[BaseModel], detail: ErrorDetails) -
     if detail["loc"] and detail["loc"][-1] == "<word>":  # not the only kind of value there
         blocks = _blocks_at(block, detail["loc"][:-1])
         kinds = [f"{{{next(iter(one.model_fields))}: ...}}" for one in blocks]
-        message += " or " + (" or ".join(kinds) or "a list with one for each device")
+        if not kinds:
+            kinds = ["module:Class"] * (path[-1] == "bandwidth") + ["a list, one for each device"]
+        message += " or " + " or ".join(kinds)
     got = "" if ", got " in message else f", got {reprlib.repr(detail['input'])}"
     return f"{place}{message}{got}"
 

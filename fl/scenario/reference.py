@@ -74,6 +74,8 @@ def _accepts(field: FieldInfo) -> str:
             words += [f"`{word}`" for word in part]
     blocks = list(blocks_in(field.annotation))
     alternatives = [", ".join(words)] if words else []
+    if words and str in parts:
+        alternatives.append("`module:Class`")
     alternatives += [_list_of(part) for part in parts if get_origin(part) is tuple]
     if blocks and not any(get_origin(part) is tuple for part in parts):
         alternatives.append("a mapping, see below")

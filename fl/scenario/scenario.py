@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from fl.scenario.channel import Block, Channel, zero
 from fl.scenario.learning import Learning, Model
@@ -86,6 +86,13 @@ class Uplink(Block):
         default_factory=zero, description="From the last bit sent to the last bit received."
     )
     channel: Channel = Field(description="What the links do over time.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, data: Any) -> Any:  # noqa: ANN401 -- whatever stands in the file
+        if isinstance(data, dict) and data.get("noise_density") is not None:
+            return {"noise_figure": "0 dB"} | data
+        return data
 
 
 class Hop(Block):

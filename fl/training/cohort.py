@@ -1,7 +1,8 @@
 """The devices' data and weights, in memory that processes can share."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fl.models.split import Network
+from fl.models.split import ModelError, Network
+from fl.own_code import at_fault
 from fl.torch_stream import torch_seeded
 from fl.training.batches import Batches, Images
 from fl.training.evaluation import Evaluation, evaluate
@@ -72,7 +74,7 @@ class Cohort:
             self.recipe.num_batches,
             stream,
         )
-        with torch_seeded(stream):
+        with torch_seeded(stream), self._naming(task):
             update = local_update(
                 self.network,
                 self.recipe,
@@ -83,9 +85,21 @@ class Cohort:
             )
         return Timed(update, time.perf_counter() - began)
 
+    @contextmanager
+    def _naming(self, task: Task) -> Iterator[None]:
+        """Say when and where a model failed that had worked before."""
+        try:
+            yield
+        except Exception as error:
+            name = type(self.network.module).__name__
+            raise ModelError(
+                f"model: {name}: round {task.round}, device {task.device}: {at_fault(error)}"
+            ) from error
+
     def evaluate(self, device: int) -> Timed[Evaluation]:
         """Return how well a device's own model does on its own test samples."""
         began = time.perf_counter()
         held = self.held_test[device]
-        result = evaluate(self.network, self.personal[device], self.shared, self.test, held)
+        with torch_seeded(self.streams("learning.evaluation", device)):
+            result = evaluate(self.network, self.personal[device], self.shared, self.test, held)
         return Timed(result, time.perf_counter() - began)

@@ -59,7 +59,14 @@ class EngineChoice:
             if workers not in (None, 1):
                 raise InputError(f"--workers: the engine inline has one, got {workers}")
             return cls()
-        return cls("processes", workers or len(os.sched_getaffinity(0)))
+        return cls("processes", workers or _cores())
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not everywhere
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @dataclass

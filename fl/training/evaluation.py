@@ -31,6 +31,16 @@ def evaluate(
     """Return how well the model of these two parts does on the samples *held*."""
     if not len(held):
         return Evaluation(float("nan"), float("nan"))
+    network.module.eval()  # no dropout
+    try:
+        return _evaluate(network, personal, shared, images, held)
+    finally:
+        network.module.train()
+
+
+def _evaluate(
+    network: Network, personal: Tensor, shared: Tensor, images: Images, held: NDArray[np.int64]
+) -> Evaluation:
     loss, right = 0.0, 0
     for first in range(0, len(held), _AT_ONCE):
         batch = images.batch(held[first : first + _AT_ONCE])

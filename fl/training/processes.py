@@ -10,13 +10,14 @@ import shutil
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import wait
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -28,9 +29,14 @@ from fl.training.cohort import Cohort, Task, Timed
 from fl.training.errors import WorkerError
 from fl.training.evaluation import Evaluation
 from fl.training.local_update import Update
+from netsim.errors import InputError
 
 Result = TypeVar("Result")
 _SHARED_MEMORY = Path("/dev/shm")
+_GONE = (
+    "a worker process is gone, killed by a signal or for want of memory; "
+    "run again, with fewer --workers if memory was short"
+)
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,8 @@ class Slots:
         """Return *count* slots for the updates of *cohort*."""
         num_personal, num_shared = cohort.personal.shape[1], len(cohort.shared)
         return cls(
-            torch.empty(count, num_personal),
-            torch.empty(count, num_shared),
+            torch.empty(count, num_personal, dtype=cohort.personal.dtype),
+            torch.empty(count, num_shared, dtype=cohort.shared.dtype),
             torch.empty(count, num_shared, dtype=torch.bool),
         )
 
@@ -84,11 +90,11 @@ class Processes:
 
     def evaluations(self, devices: Sequence[int]) -> Iterator[Timed[Evaluation]]:
         """Begin to evaluate the devices, and return the results in order."""
-        pending = [self._executor.submit(_evaluate, device) for device in devices]
+        pending = [_submitted(self._executor, _evaluate, device) for device in devices]
         return (_result(future) for future in pending)
 
     def _submit(self, task: Task, slot: int) -> _Pending:
-        return _Pending(slot, self._executor.submit(_update, task, slot))
+        return _Pending(slot, _submitted(self._executor, _update, task, slot))
 
     def _in_order(
         self, pending: deque[_Pending], waiting: Iterator[Task]
@@ -109,13 +115,44 @@ def processes(cohort: Cohort, workers: int) -> Iterator[Processes]:
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["fl.training.processes"])
+    _check_picklable(cohort)
     slots = Slots.make(3 * workers, cohort)
     _share([*cohort.tensors, slots.personal, slots.shared, slots.mask])
+    others = set(multiprocessing.active_children())
     executor = ProcessPoolExecutor(workers, context, _begin_work, (cohort, slots))
     try:
         yield Processes(executor, slots)
+    except BaseException:
+        # Whatever they are at, nobody waits for it, and it may take long.
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+def _check_picklable(cohort: Cohort) -> None:
+    """Look whether the network can be handed to other processes.
+
+    Raises:
+        InputError: It cannot.
+    """
+    try:
+        ForkingPickler.dumps(cohort.network)
+    except Exception as error:
+        raise InputError(
+            f"model: {type(cohort.network.module).__name__} cannot be handed to other processes: "
+            f"{error}; use --engine inline"
+        ) from error
+
+
+def _submitted(
+    executor: ProcessPoolExecutor, work: Callable[..., Result], *arguments: object
+) -> "Future[Result]":
+    try:
+        return executor.submit(work, *arguments)
+    except BrokenProcessPool:
+        raise WorkerError(_GONE) from None
 
 
 def _share(tensors: Sequence[Tensor]) -> None:
@@ -140,10 +177,7 @@ def _result(future: "Future[Result]") -> Result:
     try:
         return future.result()
     except BrokenProcessPool:
-        raise WorkerError(
-            "a worker process is gone, killed by a signal or for want of memory; "
-            "run again, with fewer --workers if memory was short"
-        ) from None
+        raise WorkerError(_GONE) from None
 
 
 _cohort: Cohort

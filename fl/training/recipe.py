@@ -27,7 +27,8 @@ class Recipe:
     importance: Literal["update", "exact"] = "update"
     """Eq. (20) or Eq. (19)."""
     optimizer: Literal["sgd", "momentum", "adam"] = "sgd"
-    momentum: float = 0.9
+    momentum: float = 0.0
+    """Of the optimizer ``momentum``."""
 
     @property
     def num_batches(self) -> int:
@@ -39,5 +40,4 @@ class Recipe:
         """Return what moves *weights*; it begins without a memory of earlier rounds."""
         if self.optimizer == "adam":
             return torch.optim.Adam([weights], lr=rate)
-        momentum = self.momentum if self.optimizer == "momentum" else 0.0
-        return torch.optim.SGD([weights], lr=rate, momentum=momentum)
+        return torch.optim.SGD([weights], lr=rate, momentum=self.momentum)

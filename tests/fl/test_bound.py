@@ -199,3 +199,8 @@ def test_its_left_side_lacks_the_mean_over_devices():
     left = rate / 8 * devices * (v**2).mean()
     assert left > bound
     assert left / devices < bound
+
+
+def test_constants_beyond_all_numbers_give_no_bound():
+    bound = convergence_bound(Constants(*[1e200] * 7), Course(10, 4, 9, 2, 2, 0.1, 0.1), 4, 3.0)
+    assert bound.a1 == bound.total == float("inf")

@@ -20,6 +20,7 @@ from fl.round import BACKHAUL, GLOBAL, PERSONAL, UPLOAD, WAIT, WARMUP
 from fl.scenario import ScenarioError, load_scenario
 from fl.training.engine import EngineChoice
 from fl.training.errors import DivergedError
+from netsim.errors import InputError
 from netsim.streams import Streams
 
 
@@ -165,6 +166,21 @@ def test_samples_may_weigh(cell):
         ({"model": {"name": "tiny_models:NOT_A_CLASS"}}, OwnCodeError, "no class NOT_A_CLASS"),
         ({"model": {"name": "tiny_models:NotAModule"}}, ModelError, "must be a torch.nn.Module"),
         ({"model": {"name": "no_such_module:Tiny"}}, OwnCodeError, "No module named"),
+        ({"model": {"name": "tiny_models:Frozen"}}, ModelError, "do not require a gradient"),
+        (
+            {"model": {"name": "tiny_models:Idle"}, "scheme": {"split": {"personal": ["aux*"]}}},
+            ModelError,
+            "the personal part (aux.weight, aux.bias) has no effect",
+        ),
+        (
+            {"model": {"name": "tiny_models:Moody"}},
+            ModelError,
+            "Moody: round 0, device 0: tiny_models.py:",
+        ),
+        ({"model": {"name": "sys:Nothing"}}, OwnCodeError, "no class Nothing in sys"),
+        ({"learning": {"momentum": 0.5}}, ScenarioError, "belongs to optimizer: momentum, not sgd"),
+        ({"learning": {"bound": 3}}, ScenarioError, "must be estimated, or a mapping of its"),
+        ({"model": {"name": "mlp", "hidden": 3}}, ScenarioError, "must be a list"),
         (
             {"model": {"name": "tiny_models:TinyCnn", "options": {"depth": 3}}},
             ModelError,
@@ -261,11 +277,78 @@ def test_the_bound_of_theorem_1_stands_beside_the_run(cell, tmp_path):
         fl.run(cell, learning={"bound": "estimated", "optimizer": "adam"})
 
 
+def test_a_model_that_cannot_be_pickled_learns_inline_only(cell):
+    cell["model"] = {"name": "tiny_models:Private"}
+    with pytest.raises(InputError, match="cannot be handed to other processes"):
+        fl.run(cell, engine="processes", workers=1)
+    assert fl.run(cell, rounds=1).rounds.num_rows == 1
+
+
+def test_dropout_is_off_in_a_test(cell):
+    scenario = load_scenario(cell, overrides={"model": {"name": "tiny_models:Forgetful"}})
+    cohort = Enrolment(scenario, Streams(1))._cohort()
+    result = cohort.evaluate(0).result
+    images = cohort.test.batch(cohort.held_test[0])
+    module = cohort.network.module.eval()
+    right = module(images.images).argmax(dim=1) == images.labels
+    assert result.accuracy == right.double().mean()
+
+
+def test_weights_that_leave_the_numbers_after_the_last_step_are_noticed(cell):
+    with Enrolment(load_scenario(cell), Streams(1)).learning(EngineChoice()) as learning:
+        learning.begin(0, [400] * 4)
+        timed = list(learning._updates)
+        timed[2].result.shared[5] = float("inf")
+        learning._updates = iter(timed)
+        with pytest.raises(DivergedError, match="round 0, device 2: weights have left"):
+            learning.aggregate([WAIT] * 4)
+
+
+def test_devices_learn(cell):
+    """From a tenth by chance to most of them right, on labels that are their own."""
+    cell["learning"]["partition"] = {"by": "label", "labels_per_device": 3}
+    cell["scheme"]["pruning"] = {"fixed": 0.2}
+    iterations = {"personal": 3, "global": 6}
+    run = fl.run(cell, rounds=60, iterations=iterations, learning={"evaluate_every": 20})
+    accuracy = run.rounds["test_accuracy"].drop_null().to_pylist()
+    assert accuracy[-1] > 0.9
+    loss = run.rounds["train_loss"].to_numpy()
+    assert loss[-5:].mean() < 0.3 * loss[0]
+
+
+def test_devices_learn_real_images():
+    try:
+        fl.data.fetch("fashion-mnist")
+    except fl.data.DatasetError as error:
+        pytest.skip(f"no source can be reached: {error}")
+    small = {"model": {"name": "cnn", "kernel_size": 3}, "learning": {"batch_size": 64}}
+    run = fl.run("scenarios/fashion-mnist.yaml", rounds=10, **small)
+    assert run.rounds["test_accuracy"].to_pylist()[-1] > 0.8
+
+
+def test_every_default_is_written_into_the_resolved_scenario(cell):
+    written = load_scenario(cell, overrides={"model": {"name": "cnn"}}).written()
+    assert written["model"]["kernel_size"] == 5
+    written = load_scenario(
+        cell, overrides={"learning": {"partition": {"by": "dirichlet", "alpha": 1.0}}}
+    ).written()
+    assert written["learning"]["partition"]["min_samples"] == 10
+
+
+def test_an_option_may_be_null(cell):
+    options = {"channels": 3, "hidden": None}
+    model = load_scenario(
+        cell, overrides={"model": {"name": "tiny_models:TinyCnn", "options": options}}
+    ).model
+    assert model.options == options
+
+
 def test_a_weight_that_nobody_keeps_leaves_no_bound(cell, tmp_path):
     cell["scheme"]["pruning"] = {"fixed": 0.99}
     fl.run(cell, learning={"bound": "estimated"}, out=tmp_path / "out")
-    bound = json.loads((tmp_path / "out" / "manifest.json").read_text())["bound"]
+    bound = Run.open(tmp_path / "out").facts["bound"]
     assert (bound["keepers"], bound["total"]) == (0, None)
+    assert fl.run(cell, learning={"bound": "estimated"}).facts["bound"] == bound
 
 
 def straggler(*arguments):

@@ -219,7 +219,7 @@ def test_a_setting_of_null_takes_a_value_away(cell):
         ),
         (
             "scheme={bandwidth: all}",
-            "must be equal, optimal, max-min, channel-inversion, a class as module:Class, or a list",
+            "'channel-inversion' or module:Class or a list, one for each device",
         ),
     ],
 )

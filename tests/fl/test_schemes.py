@@ -36,8 +36,19 @@ def test_a_rule_of_ones_own_shares_the_band(cell):
         ("own_rules:TooFew", InputError, "must return 10 shares, gave shape (1,)"),
         ("own_rules:Negative", InputError, "shares must be >= 0"),
         ("own_rules:Words", InputError, "must return numbers"),
+        (
+            "own_rules:Raises",
+            InputError,
+            ": ValueError: operands could not",
+        ),
+        ("own_rules:WithArguments", InputError, "cannot be made without arguments"),
+        ("own_rules:NoShares", InputError, "must have a method shares(situation)"),
         ("own_rules:None", OwnCodeError, "no class None in"),
-        ("best", ScenarioError, "must be equal, optimal, max-min, channel-inversion, a class"),
+        (
+            "best",
+            ScenarioError,
+            "'channel-inversion' or module:Class or a list, one for each device",
+        ),
     ],
 )
 def test_a_rule_that_gives_no_shares_is_refused(cell, name, error, message):

@@ -109,6 +109,31 @@ def test_a_device_without_time_is_infeasible_and_gets_no_band():
     assert run.devices["pruning_ratio"].to_pylist()[1] == 1.0
 
 
+def test_in_time_by_sending_nothing_is_no_excuse_where_something_must_be_sent():
+    def statuses(**changes):
+        latency = {"latency": changes.pop("latency", "24 ms")}
+        return (
+            fl.run(cell([-95.0, -100.0], **changes), uplink=latency).devices["status"].to_pylist()
+        )
+
+    assert set(statuses()) == {"solved"}  # it prunes all, and is in time
+    assert set(statuses(scheme="pruning-only")) == {"infeasible"}
+    assert set(statuses(scheme={"pruning": "deadline", "max_pruning_ratio": 0.9})) == {
+        "floor_missed"
+    }
+
+
+def test_channel_inversion_knows_what_is_never_pruned():
+    scheme = {
+        "split": "unpruned-conv",
+        "pruning": {"fixed": 0.5},
+        "bandwidth": "channel-inversion",
+    }
+    run = fl.run(cell([-95.0, -100.0, -105.0], scheme=scheme))
+    latency_s = run.devices["latency_s"].to_numpy()
+    assert np.ptp(latency_s) <= 1e-6 * latency_s[0]
+
+
 def test_max_min_prunes_all_alike_and_channel_inversion_ends_all_at_once():
     gains_db = [-95.0, -100.0, -105.0]
     fair = fl.run(cell(gains_db), scheme={"bandwidth": "max-min"})

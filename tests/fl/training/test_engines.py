@@ -45,8 +45,12 @@ def learning_cell(paper_cell):
     }
 
 
-def test_the_same_bytes_whatever_the_engine_and_the_number_of_workers(learning_cell, tmp_path):
+@pytest.mark.parametrize("model", ["TinyCnn", "Forgetful", "Double"])
+def test_the_same_bytes_whatever_the_engine_and_the_number_of_workers(
+    learning_cell, tmp_path, model
+):
     choices = [("inline", None), ("inline", None), *(("processes", n) for n in (1, 2, 3))]
+    learning_cell["model"] = {"name": f"tiny_models:{model}"}
     for index, (engine, workers) in enumerate(choices):
         fl.run(learning_cell, out=tmp_path / str(index), engine=engine, workers=workers)
     for table in TABLES:
@@ -100,6 +104,7 @@ def test_want_of_shared_memory_is_said_before_it_is_written(learning_cell, monke
 
 def scenario_file(folder, cell, rounds):
     path = folder / "long.yaml"
+    cell["learning"]["evaluate_every"] = 1
     path.write_text(json.dumps(cell | {"rounds": rounds, "name": "long"}))
     return path
 
@@ -119,19 +124,19 @@ def children_of(pid):
     return below
 
 
-def started(folder, cell):
-    """Start a long run in a process of its own, and wait until its workers work."""
+def started(folder, cell, engine="processes"):
+    """Start a long run in a process of its own, and wait until it is well under way."""
     command = [sys.executable, "-m", "fl", "run", str(scenario_file(folder, cell, 10**6))]
     environment = os.environ | {"PYTHONPATH": f"{Path('tests').resolve()}:{Path.cwd()}"}
     process = subprocess.Popen(
-        [*command, "--out", str(folder / "out"), "--workers", "2"],
+        [*command, "--out", str(folder / "out"), "--engine", engine],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
     )
     deadline = time.monotonic() + 60
-    while busy(process.pid) < 2:
+    while (busy(process.pid) < 2) if engine == "processes" else not used_s(process.pid) > 6:
         assert time.monotonic() < deadline
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.2)
@@ -139,15 +144,17 @@ def started(folder, cell):
 
 
 def busy(pid):
-    """Count the processes below that have computed for more than half a second."""
-    count = 0
-    for child in children_of(pid):
-        try:
-            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        count += int(fields[11]) / os.sysconf("SC_CLK_TCK") > 0.5
-    return count
+    """Count the workers that have computed for a while: many rounds of a tiny network."""
+    return sum(map(is_worker, children_of(pid)))
+
+
+def used_s(pid):
+    """Return the processor time of a process, 0 if it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return int(fields[11]) / os.sysconf("SC_CLK_TCK")
 
 
 def test_a_worker_that_is_killed_ends_the_run_with_one_message(learning_cell, tmp_path):
@@ -158,15 +165,45 @@ def test_a_worker_that_is_killed_ends_the_run_with_one_message(learning_cell, tm
     assert process.returncode == 1
     assert errors.splitlines()[-1].startswith("straggler: a worker process is gone")
     assert "Traceback" not in errors
+    assert_kept(tmp_path / "out", "a worker process is gone")
+
+
+def assert_kept(folder, reason):
+    """The rounds that were over are there, and the manifest says why there are no more."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["status"] == "failed"
+    assert manifest["reason"].startswith(reason)
+    rounds = fl.Run.open(folder).rounds
+    assert rounds.num_rows > 0
+    # Every round was tested; only the last ones can have been under way.
+    assert rounds["test_accuracy"][:-2].null_count == 0
+
+
+@pytest.mark.parametrize(("sign", "status"), [(signal.SIGINT, 1), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("engine", ["processes", "inline"])
+def test_a_run_that_is_interrupted_keeps_its_rounds(learning_cell, tmp_path, sign, status, engine):
+    process = started(tmp_path, learning_cell, engine)
+    process.send_signal(sign)
+    began = time.monotonic()
+    _, errors = process.communicate(timeout=60)
+    assert time.monotonic() - began < 30
+    assert process.returncode in (status, 128 + sign)
+    assert "Traceback" not in errors
+    assert_kept(tmp_path / "out", "")
+
+
+def test_work_under_way_is_not_waited_for(learning_cell, tmp_path):
+    learning_cell["model"] = {"name": "cnn"}
+    learning_cell["iterations"] = {"personal": 2000}  # minutes for each device
+    process = started(tmp_path, learning_cell)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert not (tmp_path / "out").exists()  # no round was over
 
 
 def is_worker(pid):
     """Tell workers from the fork server and the resource tracker."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return False
-    return not children_of(pid) and int(fields[11]) / os.sysconf("SC_CLK_TCK") > 0.5
+    return not children_of(pid) and used_s(pid) > 1.5
 
 
 def test_workers_do_not_outlive_a_run_that_is_killed(learning_cell, tmp_path):
