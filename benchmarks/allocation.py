@@ -4,7 +4,8 @@ The first table is one decision for more and more devices, with both models of t
 for each device should not grow with their number. The second sets the same decision against
 SciPy's SLSQP, which is given the same gradient; both in turns in one process, the ratio is the
 median over such pairs, with the lowest and the highest. One thread for the linear algebra: with
-more, SLSQP's small matrices make it several times slower yet.
+more, SLSQP's small matrices make it several times slower yet. The third is the decision as part of a
+whole round of ten devices; where the channel stands still, it is taken once and remembered.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/allocation.py
 """
@@ -22,6 +23,9 @@ from fl.allocation.noise_density import NoiseDensity
 from fl.allocation.optimum import optimum
 from fl.allocation.problem import Problem
 from fl.allocation.solution import share_bounds
+from fl.experiment import Experiment
+from fl.results import InMemory
+from fl.scenario import load_scenario
 
 SECOND_PER_WEIGHT = 20 / 3e9
 HZ_PER_DEVICE = 20e6
@@ -101,6 +105,34 @@ def against_the_general_solver() -> None:
             print(f"{count:>8} {name:>8} {median:>13.0f}  {span:<20} {less:>14.1e}", flush=True)
 
 
+def of_a_round(rounds: int = 1500) -> None:
+    """Print which part of a latency-only round of ten devices is the decision."""
+    print(f"\n{'scheme':>16} {'channel':>10} {'decision us':>12} {'round us':>10} {'part':>6}")
+    still = {"gain": {"uniform": ["-107 dB", "-90 dB"]}}
+    for scheme in ("equal-resource", "proposed"):
+        for name, changes in (("moving", {}), ("constant", {"uplink": {"channel": still}})):
+            overrides = {"rounds": rounds, "scheme": scheme} | changes
+            scenario = load_scenario("scenarios/moving-channel.yaml", overrides=overrides)
+            experiment = Experiment(scenario)
+            decide, spent_s = experiment.policy.decide, []
+
+            def timed(*known: object, decide: Callable = decide, spent_s: list = spent_s) -> object:
+                began = time.perf_counter()
+                decision = decide(*known)
+                spent_s.append(time.perf_counter() - began)
+                return decision
+
+            experiment.policy.decide = timed
+            began = time.perf_counter()
+            experiment.run(InMemory())
+            whole_s = time.perf_counter() - began
+            row = f"{scheme:>16} {name:>10} {sum(spent_s) / rounds * 1e6:>12.1f}"
+            print(
+                f"{row} {whole_s / rounds * 1e6:>10.1f} {sum(spent_s) / whole_s:>6.1%}", flush=True
+            )
+
+
 if __name__ == "__main__":
     scaling()
     against_the_general_solver()
+    of_a_round()

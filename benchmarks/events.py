@@ -53,7 +53,7 @@ def our_run(count: int, rounds: int, channel: dict) -> float:
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         out = Path(folder) / "run"
-        with run_directory(out, experiment.scenario, experiment.trace) as directory:
+        with run_directory(out, experiment) as directory:
             experiment.run(directory)
         return time.perf_counter() - began
 

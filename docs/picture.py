@@ -1,4 +1,4 @@
-"""Draws the picture of the README from a run of the quickstart: python docs/picture.py."""
+"""Draws the pictures of the README from runs of two scenarios: python docs/picture.py."""
 
 from pathlib import Path
 
@@ -49,8 +49,31 @@ def draw_latencies(axes: plt.Axes, run: fl.Run) -> None:
     axes.legend(loc="upper left", frameon=False)
 
 
+def draw_learning() -> None:
+    """Draw how the devices of the learning scenario get better, over simulated time."""
+    every = {"learning": {"evaluate_every": 1}}
+    run = fl.run("scenarios/fashion-mnist.yaml", engine="processes", **every)
+    at_s = run.rounds["end_s"].to_numpy()
+    each = run.devices["test_accuracy"].to_numpy().reshape(len(at_s), -1)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.2))
+    left.plot(at_s, each * 100, color="#bbbbbb", linewidth=0.8)
+    left.plot(at_s, each.mean(axis=1) * 100, color="#4477aa", linewidth=2, label="mean")
+    left.plot([], [], color="#bbbbbb", linewidth=0.8, label="one device")
+    left.set(xlabel="simulated time, s", ylabel="test accuracy, %", title="Own model, own labels")
+    left.legend(frameon=False, loc="lower right")
+    for column, colour in (("train_loss", "#ee6677"), ("test_loss", "#4477aa")):
+        right.plot(at_s, run.rounds[column].to_numpy(), color=colour, label=column)
+    right.set(xlabel="simulated time, s", ylabel="loss, Eq. (3)", title="All devices", yscale="log")
+    right.legend(frameon=False)
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    figure.savefig(Path(__file__).with_name("learning.png"), dpi=110, bbox_inches="tight")
+
+
 def main() -> None:
-    """Draw both, side by side."""
+    """Draw the quickstart, one round beside all latencies; then what is learnt."""
+    draw_learning()
     run = fl.run("scenarios/quickstart.yaml")
     plt.rcParams["svg.hashsalt"] = "straggler"
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), width_ratios=(1.4, 1))

@@ -60,7 +60,7 @@ class Experiment:
             }
         for what, seconds in costs.items():
             check_finite(scenario.name, f"the time for the {what}", seconds)
-        self._policy = Policy(
+        self.policy = Policy(
             scenario.scheme,
             self._cost,
             self._radio.noise_at,
@@ -126,7 +126,7 @@ class Experiment:
         tables = Collector(sink, timeline, self._cost, scenario.deadline)
 
         def decide(now_s: float) -> Decision:
-            return self._policy.decide(server.round, self._radio.known_efficiency(now_s))
+            return self.policy.decide(server.round, self._radio.known_efficiency(now_s))
 
         def report(outcome: Outcome) -> None:
             tables.append(outcome)
