@@ -62,14 +62,16 @@ class Policy:
         self._kept = cost.global_weights - pruned_weights(np.full(num_devices, fixed), prunable)
         self._solved = np.full(num_devices, Status.SOLVED, dtype=np.int8)
         self._shares: NDArray[np.float64] | None = None
-        if scheme.bandwidth == "equal":
+        self._rule: Bandwidth | None = None
+        named = scheme.bandwidth
+        if named == "equal":
             self._shares = np.full(num_devices, 1.0 / num_devices)
-        elif isinstance(scheme.bandwidth, tuple):
-            self._shares = np.array(scheme.bandwidth)
-        elif scheme.bandwidth != "optimal":
-            self._rule = _rule(scheme.bandwidth, cost, self._kept[0] / cost.global_weights)
-        self._asks = self._shares is None and isinstance(getattr(self, "_rule", None), OwnRule)
+        elif isinstance(named, tuple):
+            self._shares = np.array(named)
+        elif named != "optimal":
+            self._rule = _rule(named, cost, self._kept[0] / cost.global_weights)
         self._last: Decision | None = None
+        self._question = b""
 
     def decide(self, round_: int, efficiency: NDArray[np.float64]) -> Decision:
         """Return shares and pruning for the channel state that the server knows.
@@ -79,12 +81,10 @@ class Policy:
             efficiency: The bit/s/Hz of each device, had it the band for itself.
         """
         # The same question has the same answer, but for rules of somebody's own.
-        if (
-            self._last is None
-            or self._asks
-            or not np.array_equal(self._last.efficiency, efficiency)
-        ):
-            self._last = self._decide(round_, efficiency)
+        question = efficiency.tobytes()
+        asks = isinstance(self._rule, OwnRule)
+        if self._last is None or asks or question != self._question:
+            self._last, self._question = self._decide(round_, efficiency), question
         return self._last
 
     def _decide(self, round_: int, efficiency: NDArray[np.float64]) -> Decision:
@@ -98,6 +98,7 @@ class Policy:
             return Decision(efficiency, best.shares, rate_bps, kept, status)
         shares = self._shares
         if shares is None:
+            assert self._rule is not None
             situation = Situation(round_, noise, problem, self._cost)
             shares = np.asarray(self._rule.shares(situation))
         rate_bps = noise.rate_bps(shares)
