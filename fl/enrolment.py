@@ -1,6 +1,6 @@
 """From what a scenario says of learning to devices with data and weights."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from fl.bound import Constants
 from fl.data import (
@@ -32,6 +33,7 @@ from fl.training.inline import inline
 from fl.training.landscape import estimate_constants
 from fl.training.processes import processes
 from fl.training.recipe import Recipe
+from fl.training.shared_memory import shared_rows
 from netsim.streams import Streams
 
 
@@ -93,7 +95,7 @@ class Enrolment:
     @contextmanager
     def learning(self, choice: EngineChoice) -> Iterator[Learning]:
         """Begin: every device with the same initial weights, and an engine that trains them."""
-        cohort = self._cohort()
+        cohort = self._cohort(shared_rows if choice.name == "processes" else _rows)
         samples = np.array([len(held) for held in self._partition.train])
         by_samples = self._block.weighting == "samples"
         engine = inline(cohort) if choice.name == "inline" else processes(cohort, choice.workers)
@@ -121,7 +123,7 @@ class Enrolment:
                 f"learning.bound: cannot be estimated, the first weights give no finite loss: {error}"
             ) from None
 
-    def _cohort(self) -> Cohort:
+    def _cohort(self, repeat: Callable[[Tensor, int], Tensor]) -> Cohort:
         network = self.network
         personal = network.personal.vector(network.module)
         return Cohort(
@@ -132,7 +134,7 @@ class Enrolment:
             test=_images(self.dataset, self.dataset.test),
             held_train=self._partition.train,
             held_test=self._partition.test,
-            personal=personal.repeat(len(self._partition.train), 1),
+            personal=repeat(personal, len(self._partition.train)),
             shared=network.shared.vector(network.module),
         )
 
@@ -150,6 +152,10 @@ class Enrolment:
             optimizer=block.optimizer,
             momentum=block.momentum or 0.0,
         )
+
+
+def _rows(vector: Tensor, count: int) -> Tensor:
+    return vector.repeat(count, 1)
 
 
 def _law(partition: Partition) -> Law:

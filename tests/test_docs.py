@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
+import fl.data
 from netsim.traces import read_trace
 
 STRAGGLER = Path(sys.executable).with_name("straggler")
@@ -25,6 +26,15 @@ def commands():
     lines = [line for block in blocks(README, "console") for line in block.splitlines()]
     shown = [line.removeprefix("$ ") for line in lines if "straggler" in line]
     return [line.replace(".venv/bin/straggler", str(STRAGGLER)) for line in shown]
+
+
+def needs_what_it_fetches(text):
+    """Leave a page out, and say so, where its data set cannot be had."""
+    if "data fetch fashion-mnist" in text:
+        try:
+            fl.data.fetch("fashion-mnist")
+        except fl.data.DatasetError as error:
+            pytest.skip(f"no source can be reached: {error}")
 
 
 def test_the_two_commands_are_targets_of_the_makefile():
@@ -45,6 +55,7 @@ def project(tmp_path):
 
 def test_the_commands_of_the_readme_work_one_after_the_other(project):
     assert len(commands()) > 10
+    needs_what_it_fetches(README)
     for command in commands():
         if "run scenarios/fashion-mnist.yaml" in command:
             command = f"{command} --set rounds=1"  # noqa: PLW2901 -- all of it takes a minute
@@ -129,6 +140,7 @@ def test_the_commands_of_a_page_work_one_after_the_other(project, name, least):
         named = re.match(r"# (\w+\.py)\n", code)  # else it is run by another test
         if named:
             (project / named[1]).write_text(code, encoding="utf-8")
+    needs_what_it_fetches(page)
     lines = re.findall(r"^\$ (.*)$", page, re.MULTILINE)
     assert len(lines) >= least
     for line in lines:

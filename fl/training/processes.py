@@ -6,7 +6,6 @@ worker has written the new weights. Only these names and a few numbers go throug
 
 import multiprocessing
 import os
-import shutil
 import signal
 import threading
 from collections import deque
@@ -18,7 +17,6 @@ from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import wait
 from multiprocessing.reduction import ForkingPickler
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -29,10 +27,10 @@ from fl.training.cohort import Cohort, Task, Timed
 from fl.training.errors import WorkerError
 from fl.training.evaluation import Evaluation
 from fl.training.local_update import Update
+from fl.training.shared_memory import share
 from netsim.errors import InputError
 
 Result = TypeVar("Result")
-_SHARED_MEMORY = Path("/dev/shm")
 _GONE = (
     "a worker process is gone, killed by a signal or for want of memory; "
     "run again, with fewer --workers if memory was short"
@@ -117,7 +115,7 @@ def processes(cohort: Cohort, workers: int) -> Iterator[Processes]:
     context.set_forkserver_preload(["fl.training.processes"])
     _check_picklable(cohort)
     slots = Slots.make(3 * workers, cohort)
-    _share([*cohort.tensors, slots.personal, slots.shared, slots.mask])
+    share([*cohort.tensors, slots.personal, slots.shared, slots.mask])
     others = set(multiprocessing.active_children())
     executor = ProcessPoolExecutor(workers, context, _begin_work, (cohort, slots))
     try:
@@ -153,24 +151,6 @@ def _submitted(
         return executor.submit(work, *arguments)
     except BrokenProcessPool:
         raise WorkerError(_GONE) from None
-
-
-def _share(tensors: Sequence[Tensor]) -> None:
-    """Move the tensors to where other processes see them.
-
-    Raises:
-        WorkerError: There is no room; writing there would end the process without a word.
-    """
-    if _SHARED_MEMORY.is_dir():
-        needed = sum(tensor.nbytes for tensor in tensors if not tensor.is_shared())
-        free = shutil.disk_usage(_SHARED_MEMORY).free
-        if needed > free:
-            raise WorkerError(
-                f"{_SHARED_MEMORY}: has {free / 1e6:.0f} MB free, data and weights take "
-                f"{needed / 1e6:.0f} MB; enlarge it, or use --engine inline"
-            )
-    for tensor in tensors:
-        tensor.share_memory_()
 
 
 def _result(future: "Future[Result]") -> Result:

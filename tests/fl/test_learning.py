@@ -286,12 +286,13 @@ def test_a_model_that_cannot_be_pickled_learns_inline_only(cell):
 
 def test_dropout_is_off_in_a_test(cell):
     scenario = load_scenario(cell, overrides={"model": {"name": "tiny_models:Forgetful"}})
-    cohort = Enrolment(scenario, Streams(1))._cohort()
-    result = cohort.evaluate(0).result
-    images = cohort.test.batch(cohort.held_test[0])
-    module = cohort.network.module.eval()
-    right = module(images.images).argmax(dim=1) == images.labels
-    assert result.accuracy == right.double().mean()
+    with Enrolment(scenario, Streams(1)).learning(EngineChoice()) as learning:
+        cohort = learning.cohort
+        result = cohort.evaluate(0).result
+        images = cohort.test.batch(cohort.held_test[0])
+        module = cohort.network.module.eval()
+        right = module(images.images).argmax(dim=1) == images.labels
+        assert result.accuracy == right.double().mean()
 
 
 def test_weights_that_leave_the_numbers_after_the_last_step_are_noticed(cell):

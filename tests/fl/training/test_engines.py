@@ -15,7 +15,7 @@ import fl
 from fl.enrolment import Enrolment
 from fl.round import WAIT
 from fl.scenario import load_scenario
-from fl.training import processes as processes_module
+from fl.training import shared_memory
 from fl.training.engine import EngineChoice
 from fl.training.errors import WorkerError
 from netsim.errors import InputError
@@ -96,8 +96,8 @@ def test_an_engine_that_is_not_there_is_refused(name, workers, message):
 
 
 def test_want_of_shared_memory_is_said_before_it_is_written(learning_cell, monkeypatch, tmp_path):
-    usage = processes_module.shutil.disk_usage(tmp_path)._replace(free=1_000)
-    monkeypatch.setattr(processes_module.shutil, "disk_usage", lambda _path: usage)
+    usage = shared_memory.shutil.disk_usage(tmp_path)._replace(free=1_000)
+    monkeypatch.setattr(shared_memory.shutil, "disk_usage", lambda _path: usage)
     with pytest.raises(WorkerError, match="0 MB free, data and weights take"):
         fl.run(learning_cell, engine="processes", workers=1)
 
