@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fl.data import DatasetError, fetch
 from netsim.traces import Kind, Samples, Trace, write_trace
 
 
@@ -26,6 +27,19 @@ def paper_cell():
         },
         "model": {"personal_weights": 52_096, "global_weights": 402_826},
     }
+
+
+@pytest.fixture(scope="session")
+def fetched():
+    """Fetch a data set into the normal cache; where none can be had, leave the test out."""
+
+    def fetch_or_skip(name):
+        try:
+            fetch(name)
+        except DatasetError as error:
+            pytest.skip(f"no source can be reached: {error}")
+
+    return fetch_or_skip
 
 
 @pytest.fixture

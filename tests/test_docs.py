@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
-import fl.data
 from netsim.traces import read_trace
 
 STRAGGLER = Path(sys.executable).with_name("straggler")
@@ -26,15 +25,6 @@ def commands():
     lines = [line for block in blocks(README, "console") for line in block.splitlines()]
     shown = [line.removeprefix("$ ") for line in lines if "straggler" in line]
     return [line.replace(".venv/bin/straggler", str(STRAGGLER)) for line in shown]
-
-
-def needs_what_it_fetches(text):
-    """Leave a page out, and say so, where its data set cannot be had."""
-    if "data fetch fashion-mnist" in text:
-        try:
-            fl.data.fetch("fashion-mnist")
-        except fl.data.DatasetError as error:
-            pytest.skip(f"no source can be reached: {error}")
 
 
 def test_the_two_commands_are_targets_of_the_makefile():
@@ -53,9 +43,9 @@ def project(tmp_path):
     return tmp_path
 
 
-def test_the_commands_of_the_readme_work_one_after_the_other(project):
+def test_the_commands_of_the_readme_work_one_after_the_other(project, fetched):
     assert len(commands()) > 10
-    needs_what_it_fetches(README)
+    fetched("fashion-mnist")
     for command in commands():
         if "run scenarios/fashion-mnist.yaml" in command:
             command = f"{command} --set rounds=1"  # noqa: PLW2901 -- all of it takes a minute
@@ -134,13 +124,14 @@ def test_every_trace_that_is_shipped_is_listed():
 
 
 @pytest.mark.parametrize(("name", "least"), [("traces", 6), ("learning", 4), ("allocation", 3)])
-def test_the_commands_of_a_page_work_one_after_the_other(project, name, least):
+def test_the_commands_of_a_page_work_one_after_the_other(project, fetched, name, least):
     page = Path(f"docs/{name}.md").read_text(encoding="utf-8")
     for code in blocks(page, "python"):
         named = re.match(r"# (\w+\.py)\n", code)  # else it is run by another test
         if named:
             (project / named[1]).write_text(code, encoding="utf-8")
-    needs_what_it_fetches(page)
+    if "fashion-mnist" in page:
+        fetched("fashion-mnist")
     lines = re.findall(r"^\$ (.*)$", page, re.MULTILINE)
     assert len(lines) >= least
     for line in lines:

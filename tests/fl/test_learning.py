@@ -317,11 +317,8 @@ def test_devices_learn(cell):
     assert loss[-5:].mean() < 0.3 * loss[0]
 
 
-def test_devices_learn_real_images():
-    try:
-        fl.data.fetch("fashion-mnist")
-    except fl.data.DatasetError as error:
-        pytest.skip(f"no source can be reached: {error}")
+def test_devices_learn_real_images(fetched):
+    fetched("fashion-mnist")
     small = {"model": {"name": "cnn", "kernel_size": 3}, "learning": {"batch_size": 64}}
     run = fl.run("scenarios/fashion-mnist.yaml", rounds=10, **small)
     assert run.rounds["test_accuracy"].to_pylist()[-1] > 0.8

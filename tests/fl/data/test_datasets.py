@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from fl.data import CATALOGUE, Dataset, DatasetError, Samples, fetch, load_dataset
+from fl.data import CATALOGUE, Dataset, DatasetError, Samples, load_dataset
 
 SYNTHETIC = "74acf666e1e4d492a311ac7503a8ac01d8831543c20d86b50a18c2c423903b0e"
 
@@ -17,12 +17,9 @@ def synthetic():
 
 
 @pytest.fixture(scope="module", params=["mnist", "fashion-mnist"])
-def published(request):
+def published(request, fetched):
     """A real set out of the normal cache, where it stays for the next time."""
-    try:
-        fetch(request.param)
-    except DatasetError as error:
-        pytest.skip(f"no source can be reached: {error}")
+    fetched(request.param)
     return load_dataset(request.param)
 
 

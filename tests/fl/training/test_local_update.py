@@ -62,6 +62,18 @@ def test_just_so_many_weights_are_kept_and_the_others_stay_zero(optimizer, order
         assert (result.shared != net.shared.vector(net.module)).float().mean() > 0.3
 
 
+@pytest.mark.parametrize("importance", ["update", "exact"])
+def test_what_must_not_be_pruned_is_kept_and_the_count_is_the_same(importance):
+    torch.manual_seed(5)
+    net = split_network(TinyCnn(), ["conv*", "fc1.weight"], ["fc2.*"])
+    assert net.unpruned.sum() == 70
+    result = update(net, Recipe(1, 1, 2, 0.1, 0.1, 8, importance=importance), 73)
+    assert result.mask[net.unpruned].all()
+    assert result.mask.sum() == 73
+    free = split_network(TinyCnn(), ["conv*", "fc1.weight"])
+    assert not update(free, RECIPE, 6).mask[net.unpruned].all()  # it could have been otherwise
+
+
 def test_a_pruned_weight_has_no_effect_on_the_others():
     """It is zero while the others learn: their steps are those of a network without it."""
     net = network()
