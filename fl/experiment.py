@@ -66,6 +66,7 @@ class Experiment:
             self._radio.noise_at,
             scenario.deadline,
             count_warmup=scenario.count_warmup,
+            count_unpruned=scenario.count_unpruned,
         )
 
     @property

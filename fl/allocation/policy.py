@@ -28,6 +28,7 @@ class Policy:
         deadline_s: float | None,
         *,
         count_warmup: bool,
+        count_unpruned: bool = True,
     ) -> None:
         """Settle what does not depend on the channel.
 
@@ -37,6 +38,7 @@ class Policy:
             noise_at: Gives the rates of any shares, from the bit/s/Hz on the whole band.
             deadline_s: Of every round; a scheme that prunes for it needs it.
             count_warmup: Whether the warm-up is to end before the deadline, too.
+            count_unpruned: Whether what must not be pruned is to be sent before it, too.
 
         Raises:
             InputError: The scheme names a rule that is not there.
@@ -45,12 +47,14 @@ class Policy:
         self._cost = cost
         self._noise_at = noise_at
         self._problem: Problem | None = None
+        self._rated = cost.global_weights if count_unpruned else cost.prunable_weights
         if scheme.pruning in ("deadline", "deadline-common"):
             assert deadline_s is not None  # a scenario without one is refused
             self._problem = deadline_problem(
                 cost,
                 deadline_s,
                 count_warmup=count_warmup,
+                count_unpruned=count_unpruned,
                 max_pruning_ratio=scheme.max_pruning_ratio,
             )
             # Who sends nothing has no delivery to wait for.
@@ -58,8 +62,8 @@ class Policy:
             self._silent_in_time = on_time & ~self._problem.feasible
         num_devices = len(cost.frequency_hz)
         fixed = scheme.pruning.fixed if isinstance(scheme.pruning, FixedRatio) else 0.0
-        prunable = cost.global_weights - cost.unpruned_weights
-        self._kept = cost.global_weights - pruned_weights(np.full(num_devices, fixed), prunable)
+        ratios = np.full(num_devices, fixed)
+        self._kept = cost.global_weights - pruned_weights(ratios, cost.prunable_weights)
         self._solved = np.full(num_devices, Status.SOLVED, dtype=np.int8)
         self._shares: NDArray[np.float64] | None = None
         self._rule: Bandwidth | None = None
@@ -122,8 +126,7 @@ class Policy:
 
     def _whole(self, ratio: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return what a ratio leaves, in whole weights; some of them cannot be pruned."""
-        weights = self._cost.global_weights
-        kept = weights - pruned_weights(ratio, weights)
+        kept = self._cost.global_weights - pruned_weights(ratio, self._rated)
         unpruned = self._cost.unpruned_weights
         return np.maximum(kept, unpruned) if unpruned else kept
 

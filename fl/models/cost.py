@@ -85,6 +85,11 @@ class Cost:
         return computing_s + self.global_part_bits * self.delivery_s_per_bit
 
     @property
+    def prunable_weights(self) -> int:
+        """How many weights of the global part may be pruned."""
+        return self.global_weights - self.unpruned_weights
+
+    @property
     def global_part_bits(self) -> int:
         """The size of the whole global part."""
         return self.global_weights * self.bits_per_weight

@@ -132,6 +132,12 @@ class Scenario(Block):
     count_warmup: bool = Field(
         True, strict=True, description="Does the deadline of the pruning ratio include the warm-up?"
     )
+    count_unpruned: bool = Field(
+        True,
+        strict=True,
+        description="Does it include what is sent but must not be pruned? If not, the ratio is "
+        "one of the rest.",
+    )
     late: Literal["wait", "drop"] = Field(
         "wait",
         description="wait: the round ends when all have arrived. drop: at the deadline, with "

@@ -230,8 +230,8 @@ def test_a_bad_setting_is_named_as_it_was_given(cell, setting, message):
 def test_the_schema_knows_every_key_and_accepts_no_other():
     schema = Scenario.model_json_schema()
     assert set(schema["properties"]) == {
-        "name", "seed", "rounds", "scheme", "deadline", "count_warmup", "late", "csi_age",
-        "iterations", "devices", "uplink", "network", "model", "learning",
+        "name", "seed", "rounds", "scheme", "deadline", "count_warmup", "count_unpruned",
+        "late", "csi_age", "iterations", "devices", "uplink", "network", "model", "learning",
     }  # fmt: skip
     assert schema["additionalProperties"] is False
     assert json.dumps(schema)

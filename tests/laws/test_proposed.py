@@ -162,3 +162,24 @@ def test_pruning_only_sends_the_convolutional_layers_whole():
     assert bits.min() == 52_096 * 32
     assert run.devices["personal_s"].to_pylist() == [0.0] * 6
     assert set(run.devices["status"].to_pylist()) == {"floor_missed"}
+
+
+def test_a_deadline_that_does_not_count_what_is_never_pruned_is_missed_by_it():
+    gains_db = np.array([-95.0, -100.0, -105.0])
+    scenario = cell(gains_db.tolist(), scheme="pruning-only", deadline="15 ms")
+    run = fl.run(scenario | {"count_unpruned": False})
+    rate_bps = 200e6 / 3 * np.log2(1 + 10 ** ((gains_db + 138) / 10))
+    left_s = 0.015 - WEIGHT_S * (52_096 + 402_826)  # less the warm-up of all of it
+    kept = left_s / (402_826 * (WEIGHT_S + 32 / rate_bps))
+    pruned = np.ceil((1 - kept) * 402_826)
+    assert run.devices["pruning_ratio"].to_numpy()[:3] == pytest.approx(pruned / 454_922, rel=1e-12)
+    late_s = run.devices["latency_s"].to_numpy()[:3] - 0.015
+    on_top_s = 52_096 * (WEIGHT_S + 32 / rate_bps)
+    one_weight_s = WEIGHT_S + 32 / rate_bps
+    assert ((late_s <= on_top_s * (1 + 1e-9)) & (late_s >= on_top_s - one_weight_s)).all()
+
+
+def test_where_nothing_is_unpruned_it_makes_no_difference_whether_that_counts():
+    scenario = cell([-95.0, -100.0, -105.0], deadline="15 ms")
+    counted, uncounted = (fl.run(scenario | {"count_unpruned": said}) for said in (True, False))
+    assert counted.devices.equals(uncounted.devices)
