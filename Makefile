@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint types pytest bench clean
+.PHONY: demo reproduce test lint types pytest bench clean
 
 demo: .venv/run.stamp  ## run the quickstart, then let devices learn, and say where to look
 	$(BIN)/straggler run scenarios/quickstart.yaml
@@ -15,6 +15,9 @@ demo: .venv/run.stamp  ## run the quickstart, then let devices learn, and say wh
 	  $(BIN)/straggler run scenarios/fashion-mnist.yaml --set name=synthetic --set learning.dataset=synthetic; \
 	fi
 	@echo "Next: $(BIN)/straggler run scenarios/quickstart.yaml --set late=drop, or another of scenarios/README.md"
+
+reproduce: .venv/run.stamp  ## the paper's Table I and Figures 3 to 6: an hour; resumes where it was left
+	$(BIN)/straggler reproduce
 
 test: lint types pytest  ## all that must pass
 

@@ -19,9 +19,11 @@ experiment      a run: the cell of a scenario on one clock
 tables          what came of the rounds, as Arrow tables
 results         the run directory
 summary         a run in a few numbers
+reproduction    the paper's experiments, run and compared with what it says
 tensorboard     rounds as they come, for TensorBoard
 cli             the command ``straggler``
 data_commands   straggler data: list, fetch, partition
+worker_pool     processes that work for this one
 own_code        classes that a scenario names as module:Class
 torch_stream    torch's own generator, seeded out of a named stream
 trace_commands  straggler trace: generate, info, plot

@@ -16,6 +16,7 @@ from rich.table import Table
 from fl.data_commands import data_app
 from fl.experiment import Experiment
 from fl.models import SAME
+from fl.reproduction.command import reproduce_command
 from fl.results import free_directory, run_directory
 from fl.round import Outcome
 from fl.scenario import Scenario, json_schema, load_scenario, reference, write_scenario
@@ -25,7 +26,7 @@ from fl.trace_commands import trace_app
 from fl.trace_import import import_command
 from fl.trace_sionna import sionna_command
 from fl.training.engine import EngineChoice
-from fl.training.errors import WorkerError
+from fl.worker_pool import WorkerError
 from netsim.errors import InputError
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ scenario_app = typer.Typer(help="Check and show scenario files.", no_args_is_hel
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(trace_app, name="trace")
 app.add_typer(data_app, name="data")
+app.command("reproduce")(reproduce_command)
 trace_app.command("import")(import_command)
 trace_app.command("sionna")(sionna_command)
 

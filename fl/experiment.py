@@ -51,18 +51,19 @@ class Experiment:
         self.enrolment = _enrolment(scenario, self._streams)
         self._radio = Radio(scenario, self._streams)
         self._topology = _topology(scenario)
-        self._cost = self._make_cost()
+        self.cost = self._make_cost()
+        """What a round takes of each device."""
         with np.errstate(over="ignore"):
             costs = {
-                "personal part": self._cost.personal_s,
-                "warm-up": self._cost.warmup_s,
-                "global part": self._cost.global_part_s,
+                "personal part": self.cost.personal_s,
+                "warm-up": self.cost.warmup_s,
+                "global part": self.cost.global_part_s,
             }
         for what, seconds in costs.items():
             check_finite(scenario.name, f"the time for the {what}", seconds)
         self.policy = Policy(
             scenario.scheme,
-            self._cost,
+            self.cost,
             self._radio.noise_at,
             scenario.deadline,
             count_warmup=scenario.count_warmup,
@@ -121,10 +122,10 @@ class Experiment:
         devices = [
             Device(index, Cpu(env, frequency_hz), work, server)
             for index, (frequency_hz, work) in enumerate(
-                zip(self._cost.frequency_hz.tolist(), self._cost.workloads(), strict=True)
+                zip(self.cost.frequency_hz.tolist(), self.cost.workloads(), strict=True)
             )
         ]
-        tables = Collector(sink, timeline, self._cost, scenario.deadline)
+        tables = Collector(sink, timeline, self.cost, scenario.deadline)
 
         def decide(now_s: float) -> Decision:
             return self.policy.decide(server.round, self._radio.known_efficiency(now_s))

@@ -148,7 +148,7 @@ def run_directory(
     made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_atomically(folder / "scenario.yaml", write_scenario(experiment.scenario, folder))
+        write_atomically(folder / "scenario.yaml", write_scenario(experiment.scenario, folder))
         if experiment.enrolment is not None:
             pq.write_table(experiment.enrolment.partition, folder / f".{_PARTITION}.partial")
             (folder / f".{_PARTITION}.partial").replace(folder / _PARTITION)
@@ -217,10 +217,11 @@ def _clear(folder: Path, *, remove: bool) -> None:
 
 
 def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    _write_atomically(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
+    write_atomically(folder / "manifest.json", json.dumps(manifest, indent=2) + "\n")
 
 
-def _write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file that is there whole, or not at all."""
     partial = path.with_name(f".{path.name}.partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)

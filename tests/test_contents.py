@@ -19,6 +19,7 @@ PACKAGES = (
     "fl.pruning",
     "fl.training",
     "fl.aggregation",
+    "fl.reproduction",
 )
 
 

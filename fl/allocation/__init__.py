@@ -17,6 +17,7 @@ policy         the decision that a scheme takes each round
 
 from fl.allocation.allocation import Decision, Status
 from fl.allocation.bandwidth import Bandwidth, Situation
+from fl.allocation.deadline import deadline_problem
 from fl.allocation.fixed_noise import FixedNoise
 from fl.allocation.interior import interior
 from fl.allocation.noise import Noise
@@ -24,7 +25,7 @@ from fl.allocation.noise_density import NoiseDensity
 from fl.allocation.optimum import optimum
 from fl.allocation.policy import Policy
 from fl.allocation.problem import Problem
-from fl.allocation.sharing import channel_inversion, equal_share, max_min
+from fl.allocation.sharing import channel_inversion, common_kept, equal_share, max_min
 from fl.allocation.solution import Solution
 
 __all__ = [
@@ -39,6 +40,8 @@ __all__ = [
     "Solution",
     "Status",
     "channel_inversion",
+    "common_kept",
+    "deadline_problem",
     "equal_share",
     "interior",
     "max_min",

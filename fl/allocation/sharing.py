@@ -20,14 +20,18 @@ def common_kept(problem: Problem, rate_bps: NDArray[np.float64]) -> NDArray[np.f
     The ratio is Eq. (47) at the mean rate, the mean computing time, the mean size and the mean
     budget of all devices. Whoever is slower than the mean misses the deadline, and the
     slowest sets the round.
+
+    Args:
+        problem: What the deadline poses.
+        rate_bps: Of each device, along the last axis; before it, as many draws as one likes.
     """
     of_mean = Problem(
         problem.budget_s.mean(keepdims=True),
         problem.computing_s.mean(keepdims=True),
         problem.bits.mean(keepdims=True),
     )
-    kept = of_mean.kept(rate_bps.mean(keepdims=True))
-    return np.repeat(np.maximum(kept, problem.min_kept), len(rate_bps))
+    kept = np.maximum(of_mean.kept(rate_bps.mean(axis=-1, keepdims=True)), problem.min_kept)
+    return np.broadcast_to(kept, rate_bps.shape)
 
 
 def max_min(problem: Problem, noise: Noise) -> Solution:

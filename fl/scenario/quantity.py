@@ -41,6 +41,9 @@ class Quantity(float):
         quantity.text = text
         return quantity
 
+    def __reduce__(self) -> tuple[object, ...]:  # so that scenarios go to other processes
+        return type(self), (float(self), self.text), vars(self)
+
 
 class Reader(ABC):
     """How pydantic reads, writes and describes a type of value."""

@@ -5,7 +5,3 @@ from netsim.errors import InputError
 
 class DivergedError(InputError):
     """Training has left the numbers."""
-
-
-class WorkerError(RuntimeError):
-    """Worker processes cannot begin, or one is gone."""

@@ -4,37 +4,25 @@ Data and weights lie in shared memory: a task names a device, its answer a slot 
 worker has written the new weights. Only these names and a few numbers go through pipes.
 """
 
-import multiprocessing
-import os
-import signal
-import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing.connection import wait
 from multiprocessing.reduction import ForkingPickler
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import torch
 import torch.multiprocessing  # teaches pickle to hand on shared tensors
 from torch import Tensor
 
 from fl.training.cohort import Cohort, Task, Timed
-from fl.training.errors import WorkerError
 from fl.training.evaluation import Evaluation
 from fl.training.local_update import Update
 from fl.training.shared_memory import share
+from fl.worker_pool import WorkerPool, result_of, worker_pool
 from netsim.errors import InputError
-
-Result = TypeVar("Result")
-_GONE = (
-    "a worker process is gone, killed by a signal or for want of memory; "
-    "run again, with fewer --workers if memory was short"
-)
 
 
 @dataclass(frozen=True)
@@ -75,8 +63,8 @@ class _Pending(NamedTuple):
 class Processes:
     """Keeps a few tasks for each worker under way, so that none has to wait for this process."""
 
-    def __init__(self, executor: ProcessPoolExecutor, slots: Slots) -> None:
-        self._executor = executor
+    def __init__(self, pool: WorkerPool, slots: Slots) -> None:
+        self._pool = pool
         self._slots = slots
 
     def updates(self, tasks: Sequence[Task]) -> Iterator[Timed[Update]]:
@@ -88,18 +76,18 @@ class Processes:
 
     def evaluations(self, devices: Sequence[int]) -> Iterator[Timed[Evaluation]]:
         """Begin to evaluate the devices, and return the results in order."""
-        pending = [_submitted(self._executor, _evaluate, device) for device in devices]
-        return (_result(future) for future in pending)
+        pending = [self._pool.submit(_evaluate, device) for device in devices]
+        return (result_of(future) for future in pending)
 
     def _submit(self, task: Task, slot: int) -> _Pending:
-        return _Pending(slot, _submitted(self._executor, _update, task, slot))
+        return _Pending(slot, self._pool.submit(_update, task, slot))
 
     def _in_order(
         self, pending: deque[_Pending], waiting: Iterator[Task]
     ) -> Iterator[Timed[Update]]:
         while pending:
             slot, future = pending.popleft()
-            loss, seconds = _result(future)
+            loss, seconds = result_of(future)
             yield Timed(self._slots.get(slot, loss), seconds)
             for task in islice(waiting, 1):  # into the slot that is free again
                 pending.append(self._submit(task, slot))
@@ -107,26 +95,12 @@ class Processes:
 
 @contextmanager
 def processes(cohort: Cohort, workers: int) -> Iterator[Processes]:
-    """Compute in *workers* processes.
-
-    They are forked from a server that has imported torch once and used none of it.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["fl.training.processes"])
+    """Compute in *workers* processes."""
     _check_picklable(cohort)
     slots = Slots.make(3 * workers, cohort)
     share([*cohort.tensors, slots.personal, slots.shared, slots.mask])
-    others = set(multiprocessing.active_children())
-    executor = ProcessPoolExecutor(workers, context, _begin_work, (cohort, slots))
-    try:
-        yield Processes(executor, slots)
-    except BaseException:
-        # Whatever they are at, nobody waits for it, and it may take long.
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-        raise
-    finally:
-        executor.shutdown(cancel_futures=True)
+    with worker_pool(workers, __name__, _begin_work, cohort, slots) as pool:
+        yield Processes(pool, slots)
 
 
 def _check_picklable(cohort: Cohort) -> None:
@@ -144,22 +118,6 @@ def _check_picklable(cohort: Cohort) -> None:
         ) from error
 
 
-def _submitted(
-    executor: ProcessPoolExecutor, work: Callable[..., Result], *arguments: object
-) -> "Future[Result]":
-    try:
-        return executor.submit(work, *arguments)
-    except BrokenProcessPool:
-        raise WorkerError(_GONE) from None
-
-
-def _result(future: "Future[Result]") -> Result:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        raise WorkerError(_GONE) from None
-
-
 _cohort: Cohort
 _slots: Slots
 """Of the run, in a worker."""
@@ -170,16 +128,6 @@ def _begin_work(cohort: Cohort, slots: Slots) -> None:
     global _cohort, _slots  # a pool hands nothing else to its tasks
     _cohort, _slots = cohort, slots
     torch.set_num_threads(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run decides when to stop
-    threading.Thread(target=_end_with_the_run, daemon=True).start()
-
-
-def _end_with_the_run() -> None:
-    """End this process when the one that started it is gone, even if it was killed."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)
 
 
 def _update(task: Task, slot: int) -> Timed[float | None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from fl.training.errors import WorkerError
+from fl.worker_pool import WorkerError
 
 _PLACE = Path("/dev/shm")
 

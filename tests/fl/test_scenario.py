@@ -1,4 +1,5 @@
 import json
+import pickle
 from pathlib import Path
 
 import jsonschema
@@ -242,6 +243,14 @@ def test_the_reference_is_the_one_in_the_documentation_and_explains_every_key():
     assert table in Path("docs/scenario.md").read_text(encoding="utf-8")
     assert "None" not in table
     assert {"`deadline`", "`devices.cpu_frequency`", "`uplink.channel.gain`"} <= set(table.split())
+
+
+def test_a_scenario_goes_to_another_process_as_it_is(cell):
+    scenario = load_scenario(cell, ["uplink.channel.gain={uniform: [-110 dB, -90 dB]}"])
+    there = pickle.loads(pickle.dumps(scenario))
+    assert there == scenario
+    assert there.written() == scenario.written()
+    assert all(number.logarithmic for number in there.uplink.channel.gain.numbers)
 
 
 def test_null_brings_the_default_back(cell):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from process_tree import children_of, is_worker, used_s
 
 import fl
 from fl.enrolment import Enrolment
@@ -17,7 +18,7 @@ from fl.round import WAIT
 from fl.scenario import load_scenario
 from fl.training import shared_memory
 from fl.training.engine import EngineChoice
-from fl.training.errors import WorkerError
+from fl.worker_pool import WorkerError
 from netsim.errors import InputError
 from netsim.streams import Streams
 
@@ -109,21 +110,6 @@ def scenario_file(folder, cell, rounds):
     return path
 
 
-def children_of(pid):
-    found = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        found.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    below, todo = [], [pid]
-    while todo:
-        todo += (children := found.get(todo.pop(), []))
-        below += children
-    return below
-
-
 def started(folder, cell, engine="processes"):
     """Start a long run in a process of its own, and wait until it is well under way."""
     command = [sys.executable, "-m", "fl", "run", str(scenario_file(folder, cell, 10**6))]
@@ -146,15 +132,6 @@ def started(folder, cell, engine="processes"):
 def busy(pid):
     """Count the workers that have computed for a while: many rounds of a tiny network."""
     return sum(map(is_worker, children_of(pid)))
-
-
-def used_s(pid):
-    """Return the processor time of a process, 0 if it is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return int(fields[11]) / os.sysconf("SC_CLK_TCK")
 
 
 def test_a_worker_that_is_killed_ends_the_run_with_one_message(learning_cell, tmp_path):
@@ -199,11 +176,6 @@ def test_work_under_way_is_not_waited_for(learning_cell, tmp_path):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert not (tmp_path / "out").exists()  # no round was over
-
-
-def is_worker(pid):
-    """Tell workers from the fork server and the resource tracker."""
-    return not children_of(pid) and used_s(pid) > 1.5
 
 
 def test_workers_do_not_outlive_a_run_that_is_killed(learning_cell, tmp_path):
