@@ -11,7 +11,7 @@ can be met at once, and in what kind of cell; not that the paper's was such a ce
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -21,7 +21,7 @@ from fl.allocation import FixedNoise, Problem, common_kept, deadline_problem, op
 from fl.experiment import Experiment
 from fl.models import Cost
 from fl.reproduction.plan import SCENARIOS
-from fl.reproduction.published import DEADLINE_MS, NUM_DEVICES, PART_SENT, TABLE_1
+from fl.reproduction.published import DEADLINE_MS, NUM_DEVICES, FRACTION_SENT, TABLE_1
 from fl.scenario import load_scenario
 from netsim.channel import shannon_efficiency
 from netsim.streams import Streams
@@ -65,13 +65,13 @@ class Fit:
     cell: Cell
     latency_ms: dict[str, float]
     """Of the schemes of Table I: the mean of Eq. (29) over draws of the channel."""
-    part_sent: float
+    fraction_sent: float
 
     @property
     def residuals(self) -> dict[str, float]:
         """What it gives over what the paper gives, less one."""
         rows = {name: ms / TABLE_1[name].latency_ms - 1 for name, ms in self.latency_ms.items()}
-        return rows | {"part sent": self.part_sent / PART_SENT - 1}
+        return rows | {"sent": self.fraction_sent / FRACTION_SENT - 1}
 
     @property
     def distance(self) -> float:
@@ -79,7 +79,8 @@ class Fit:
         return float(np.sqrt(np.mean(np.square(list(self.residuals.values())))))
 
 
-def fit() -> list[Fit]:
+@cache
+def fit() -> tuple[Fit, ...]:
     """Return the best cell for each number of layers, the nearest to the paper first.
 
     The proposed scheme meets its deadline in every cell, so the other rows decide.
@@ -89,7 +90,7 @@ def fit() -> list[Fit]:
         layers = one.cell.layers
         if layers not in best or one.distance < best[layers].distance:
             best[layers] = one
-    return sorted(best.values(), key=lambda one: one.distance)
+    return tuple(sorted(best.values(), key=lambda one: one.distance))
 
 
 def _fits() -> Iterator[Fit]:
@@ -99,7 +100,7 @@ def _fits() -> Iterator[Fit]:
         good = [one for one in rows if _row_distance(one[1]) < _WORTH_A_LOOK]
         # Where no cell is good, the best of them is still to be shown.
         for cell, latency_ms in good or [min(rows, key=lambda one: _row_distance(one[1]))]:
-            yield Fit(cell, latency_ms, _part_sent(cell))
+            yield Fit(cell, latency_ms, _fraction_sent(cell))
 
 
 def _row_distance(latency_ms: dict[str, float]) -> float:
@@ -121,7 +122,7 @@ def _latency_ms(cell: Cell) -> dict[str, float]:
     return {scheme: float(latency_s) * 1e3 for scheme, latency_s in latencies_s.items()}
 
 
-def _part_sent(cell: Cell) -> float:
+def _fraction_sent(cell: Cell) -> float:
     """Return which part of the global part the proposed scheme sends."""
     problem = _problem(_cost("proposed", cell.cycles))
     rates_bps = _rates_bps(cell)[:_DRAWS_SENT]
@@ -140,7 +141,7 @@ def _rates_bps(cell: Cell) -> NDArray[np.float64]:
     return scenario.uplink.bandwidth * cell.layers * efficiency
 
 
-@lru_cache
+@cache
 def _fades() -> NDArray[np.float64]:
     """Draw the powers of Rician fading around a mean of one, [draws, devices]."""
     parts = _stream().normal(scale=np.sqrt(0.5), size=(2, _DRAWS, NUM_DEVICES))
@@ -161,7 +162,7 @@ def _cost(scheme: str, cycles: int) -> Cost:
     return _stated(scheme, cycles).cost
 
 
-@lru_cache
+@cache
 def _stated(scheme: str, cycles: int) -> Experiment:
     """Return what the paper states, with a scheme and the cycles of a weight."""
     laid_over = {"scheme": scheme, "devices": {"cycles_per_weight": cycles}}
@@ -172,7 +173,7 @@ def table(fits: Sequence[Fit]) -> list[list[str]]:
     """Return the fits as rows of text, the titles first."""
     titles = ["layers", "mean loss", "spread", "cycles a weight"]
     schemes = [f"{name}, {TABLE_1[name].latency_ms:g} ms" for name in fits[0].latency_ms]
-    rows = [[*titles, *schemes, f"part sent, {PART_SENT:.0%}", "distance"]]
+    rows = [[*titles, *schemes, f"sent, {FRACTION_SENT:.0%}", "distance"]]
     for one in fits:
         cell, off = one.cell, one.residuals
         fitted = [
@@ -182,7 +183,7 @@ def table(fits: Sequence[Fit]) -> list[list[str]]:
             str(cell.cycles),
         ]
         given = [f"{ms:.1f} ms ({off[name]:+.1%})" for name, ms in one.latency_ms.items()]
-        sent = f"{one.part_sent:.1%} ({off['part sent']:+.1%})"
+        sent = f"{one.fraction_sent:.1%} ({off['sent']:+.1%})"
         rows.append([*fitted, *given, sent, f"{one.distance:.1%}"])
     return rows
 

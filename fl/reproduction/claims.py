@@ -1,6 +1,6 @@
 """What the paper claims, each with a verdict computed from the runs.
 
-A claim has parts. A part is a number with its interval, and what the claim says of it; the
+A claim has checks. A check is a number with its interval, and what the claim says of it; the
 interval decides whether the runs say so, say the contrary, or cannot tell.
 """
 
@@ -12,7 +12,7 @@ from itertools import pairwise
 from fl.reproduction.interval import Interval, difference, interval, slope
 from fl.reproduction.measures import Curves, Latency, Measures
 from fl.reproduction.plan import COMPARED, DATASETS, READINGS, Size, deadline_name, ratio_name
-from fl.reproduction.published import DEADLINES_MS, PART_SENT, TABLE_1
+from fl.reproduction.published import DEADLINES_MS, FRACTION_SENT, TABLE_1
 
 #: The accuracy at which a run counts as converged.
 CONVERGED = 0.9
@@ -25,7 +25,7 @@ ROW = 0.05
 
 
 class Finding(StrEnum):
-    """What the runs say of a part of a claim."""
+    """What the runs say of a check."""
 
     YES = "yes"
     UNDECIDED = "undecided"
@@ -42,7 +42,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class Check:
     """A number that a claim says something of."""
 
     what: str
@@ -71,30 +71,30 @@ class Claim:
     says: str
     why: str
     """What decides it."""
-    parts: tuple[Part, ...]
+    checks: tuple[Check, ...]
 
     @property
     def verdict(self) -> Verdict:
-        """It holds if every part does, partly if some do; else it does not, or nobody can tell."""
-        found = {part.finding for part in self.parts}
+        """It holds if every check does, partly if some do; else it does not, or nobody can tell."""
+        found = {check.finding for check in self.checks}
         if Finding.YES in found:
             return Verdict.HOLDS if len(found) == 1 else Verdict.PARTLY
         return Verdict.NOT if Finding.NO in found else Verdict.UNDECIDED
 
 
-def rises(what: str, found: Interval, unit: str = "") -> Part:
-    """Return a part that says: more than nothing."""
-    return Part(what, found, 0.0, float("inf"), unit)
+def rises(what: str, found: Interval, unit: str = "") -> Check:
+    """Return a check that says: more than nothing."""
+    return Check(what, found, 0.0, float("inf"), unit)
 
 
-def falls(what: str, found: Interval, unit: str = "") -> Part:
-    """Return a part that says: less than nothing."""
-    return Part(what, found, -float("inf"), 0.0, unit)
+def falls(what: str, found: Interval, unit: str = "") -> Check:
+    """Return a check that says: less than nothing."""
+    return Check(what, found, -float("inf"), 0.0, unit)
 
 
-def about(what: str, found: Interval, value: float, off: float, unit: str = "") -> Part:
-    """Return a part that says: near *value*."""
-    return Part(what, found, value - off, value + off, unit)
+def about(what: str, found: Interval, value: float, off: float, unit: str = "") -> Check:
+    """Return a check that says: near *value*."""
+    return Check(what, found, value - off, value + off, unit)
 
 
 def claims(measures: Measures, size: Size) -> list[Claim]:
@@ -159,7 +159,7 @@ def _ratios(latency_ms: Mapping[str, Sequence[float]]) -> list[float]:
     return [ours / theirs for ours, theirs in pairs]
 
 
-def _row(name: str, latency: Latency) -> Part:
+def _row(name: str, latency: Latency) -> Check:
     row, found = TABLE_1[name], interval(latency.emergent_ms)
     if len(latency.emergent_ms) == 1:  # nothing is drawn in that cell: there is nothing to doubt
         found = Interval(found.mean, 0.0)
@@ -168,10 +168,10 @@ def _row(name: str, latency: Latency) -> Part:
 
 def pruning_claim(measures: Measures, size: Size) -> Claim:
     """Return what Fig. 3 says of the pruning ratio."""
-    parts = []
+    checks = []
     for dataset in DATASETS:
         arms = [measures.curves(dataset, ratio_name(ratio)) for ratio in size.ratios]
-        parts += [
+        checks += [
             rises(f"loss, {dataset}", slope(size.ratios, [arm.last_loss for arm in arms])),
             falls(
                 f"accuracy, {dataset}",
@@ -189,15 +189,15 @@ def pruning_claim(measures: Measures, size: Size) -> Claim:
         "A pruned weight is averaged over the few who kept it, so it takes larger steps: early rounds "
         "gain by it, and a device's own labels suffer when most weights come from others."
     )
-    return Claim("Fig. 3", f"{says} (slopes, from ratio 0 to 1)", why, tuple(parts))
+    return Claim("Fig. 3", f"{says} (slopes, from ratio 0 to 1)", why, tuple(checks))
 
 
 def alternating_claim(alternate: Curves, simultaneous: Curves) -> Claim:
     """Return what Fig. 4 says."""
     gained = difference(alternate.last_accuracy, simultaneous.last_accuracy)
-    part = rises("accuracy, FedAlt less FedSim", gained.in_percent, "points")
+    check = rises("accuracy, FedAlt less FedSim", gained.in_percent, "points")
     why = "Both take as many steps; FedAlt computes the global one with the newer personal part."
-    return Claim("Fig. 4", "FedAlt ends a little more accurate than FedSim", why, (part,))
+    return Claim("Fig. 4", "FedAlt ends a little more accurate than FedSim", why, (check,))
 
 
 def scheme_claims(schemes: Mapping[str, Curves]) -> Iterator[Claim]:
@@ -235,7 +235,7 @@ def scheme_claims(schemes: Mapping[str, Curves]) -> Iterator[Claim]:
         "Fig. 5 (c)",
         "The proposed scheme sends about half of the weights that personalization only sends",
         "The cell is fitted to it.",
-        (about("part sent", sent.in_percent, PART_SENT * 100, ABOUT, "%"),),
+        (about("sent", sent.in_percent, FRACTION_SENT * 100, ABOUT, "%"),),
     )
 
 

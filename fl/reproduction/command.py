@@ -75,7 +75,7 @@ def _shown() -> "Iterator[Callable[[RunProgress], None]]":
 
         def watch(progress: "RunProgress") -> None:
             told = f"{progress.done} of {progress.total} runs, {_minutes(progress.left_s)} left"
-            bar.update(task, completed=progress.part, told=told)
+            bar.update(task, completed=progress.fraction, told=told)
             if not console.is_terminal and progress.done % _RUNS_A_LINE == 0:
                 typer.echo(told, err=True)
 

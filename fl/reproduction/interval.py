@@ -41,7 +41,9 @@ class Interval:
 
     def __str__(self) -> str:
         """Return it for people: two digits of the half width, and the mean to match."""
-        if not 1e-5 * abs(self.mean) < self.half_width < np.inf:  # there is nothing to doubt, or all
+        if (
+            not 1e-5 * abs(self.mean) < self.half_width < np.inf
+        ):  # there is nothing to doubt, or all
             return f"{self.mean:#.4g}"
         decimals = max(1 - math.floor(math.log10(self.half_width)), 0)
         return f"{self.mean:.{decimals}f} ± {self.half_width:.{decimals}f}"

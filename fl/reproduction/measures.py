@@ -16,7 +16,7 @@ from fl.reproduction.plan import Arm
 from fl.scenario import GeneratedChannel
 
 #: Accuracy and loss at the end are means over this part of the tests.
-LAST_PART = 0.25
+LAST_FRACTION = 0.25
 
 
 @dataclass(frozen=True)
@@ -174,5 +174,5 @@ def _means(tables: Sequence[pa.Table], column: str, scale: float = 1.0) -> list[
 
 
 def _at_the_end(values: NDArray[np.float64]) -> list[float]:
-    last = max(1, round(LAST_PART * values.shape[1]))
+    last = max(1, round(LAST_FRACTION * values.shape[1]))
     return [float(value) for value in values[:, -last:].mean(axis=1)]

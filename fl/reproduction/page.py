@@ -8,7 +8,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from fl.reproduction.calibration import Fit, table
-from fl.reproduction.claims import CONVERGED, Claim, Part
+from fl.reproduction.claims import CONVERGED, Claim, Check
 from fl.reproduction.interval import interval
 from fl.reproduction.measures import Measures
 from fl.reproduction.plan import (
@@ -196,7 +196,7 @@ def _moving(measures: Measures) -> str:
             row += [f"{predicted.mean:.1f} → {emergent}", f"{interval(latency.late).mean:.0%}"]
         rows.append(row)
     return _markdown(rows) + (
-        "\n\nMilliseconds, predicted → emergent, and the part of the uploads that come after the "
+        "\n\nMilliseconds, predicted → emergent, and the fraction of the uploads that come after the "
         f"deadline. Decisions are taken on the channel of the round's begin. Schemes that prune for "
         f"{DEADLINE_MS:g} ms are predicted to meet it in every round; what they are late by, the closed form "
         "cannot see. Where the slowest device sets the round, predictions on a moving channel are lower than on "
@@ -208,9 +208,9 @@ def _moving(measures: Measures) -> str:
 def _evidence(claims: Sequence[Claim]) -> str:
     rows = [["", "number", "found", "claimed", "so?"]]
     for claim in claims:
-        for part in claim.parts:
-            found = f"{part.found} {part.unit}".strip()
-            rows.append([claim.where, part.what, found, _claimed(part), part.finding])
+        for check in claim.checks:
+            found = f"{check.found} {check.unit}".strip()
+            rows.append([claim.where, check.what, found, _claimed(check), check.finding])
     return (
         "## The numbers behind the verdicts\n\n"
         "A claim holds if all of its numbers are, with their whole intervals, where it says; it holds partly if some are, and it is undecided "
@@ -218,12 +218,12 @@ def _evidence(claims: Sequence[Claim]) -> str:
     )
 
 
-def _claimed(part: Part) -> str:
-    if part.low == -float("inf"):
-        return f"below {part.high:g}"
-    if part.high == float("inf"):
-        return f"above {part.low:g}"
-    return f"{part.low:g} to {part.high:g}"
+def _claimed(check: Check) -> str:
+    if check.low == -float("inf"):
+        return f"below {check.high:g}"
+    if check.high == float("inf"):
+        return f"above {check.low:g}"
+    return f"{check.low:g} to {check.high:g}"
 
 
 def _choices() -> str:

@@ -6,7 +6,7 @@ NUM_DEVICES = 10
 DEADLINE_MS = 25.0
 DEADLINES_MS = (15.0, 20.0, 25.0, 30.0)
 """Of Fig. 6."""
-PART_SENT = 0.5
+FRACTION_SENT = 0.5
 """Fig. 5 (c): weights that the proposed scheme sends, of those that personalization alone does."""
 
 

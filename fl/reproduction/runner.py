@@ -40,7 +40,7 @@ class Progress:
 
     done: int
     total: int
-    part: float
+    fraction: float
     """Of the work, from 0 to 1."""
     left_s: float
     """How long the rest will take, if it goes on like this."""

@@ -54,7 +54,7 @@ def by_hand(cell, draws=20_000):
         "equal-resource": equal_s.mean() * 1e3,
         "pruning-only": (equal_s + 52_096 * (weight_s + 32 / slowest)).mean() * 1e3,
         "personalization": (head_s + 402_826 * 32 / slowest).mean() * 1e3,
-        "part sent": kept.mean(),
+        "sent": kept.mean(),
     }
 
 
@@ -64,7 +64,7 @@ def test_the_closed_forms_are_the_papers(fits):
         for name, latency_ms in one.latency_ms.items():
             assert latency_ms == pytest.approx(expected[name], rel=0.015)  # 1,000 draws
         # The optimum sends more than one ratio for all, but not much.
-        assert expected["part sent"] - 0.02 < one.part_sent < expected["part sent"] + 0.08
+        assert expected["sent"] - 0.02 < one.fraction_sent < expected["sent"] + 0.08
 
 
 def test_the_clock_comes_to_what_the_fit_says(fits):

@@ -6,7 +6,7 @@ import pytest
 from fl.reproduction.claims import (
     Claim,
     Finding,
-    Part,
+    Check,
     Verdict,
     about,
     alternating_claim,
@@ -26,7 +26,7 @@ YES, NO, OPEN = Finding.YES, Finding.NO, Finding.UNDECIDED
 
 
 @pytest.mark.parametrize(
-    ("part", "finding"),
+    ("check", "finding"),
     [
         (rises("x", Interval(2.0, 1.0)), YES),
         (rises("x", Interval(2.0, 2.5)), OPEN),
@@ -40,8 +40,8 @@ YES, NO, OPEN = Finding.YES, Finding.NO, Finding.UNDECIDED
         (about("x", Interval(70.0, 3.0), 50.0, 10.0), NO),
     ],
 )
-def test_the_whole_interval_has_to_be_where_the_claim_says(part, finding):
-    assert part.finding is finding
+def test_the_whole_interval_has_to_be_where_the_claim_says(check, finding):
+    assert check.finding is finding
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_the_whole_interval_has_to_be_where_the_claim_says(part, finding):
 )
 def test_a_claim_holds_as_far_as_its_parts_do(findings, verdict):
     made = {YES: Interval(1.0, 0.5), OPEN: Interval(1.0, 2.0), NO: Interval(-1.0, 0.5)}
-    parts = tuple(Part("x", made[finding], 0.0, float("inf")) for finding in findings)
-    assert Claim("Fig. 0", "something", "", parts).verdict is verdict
+    checks = tuple(Check("x", made[finding], 0.0, float("inf")) for finding in findings)
+    assert Claim("Fig. 0", "something", "", checks).verdict is verdict
 
 
 def latency(*means_ms):
@@ -80,7 +80,7 @@ def test_rows_in_another_order_are_noticed():
     swapped = dict(zip(TABLE_1, (25.0, 45.0, 38.0, 55.0), strict=True))
     rows = {name: latency(ms, ms + 0.1, ms - 0.1) for name, ms in swapped.items()}
     order, calibrated, *_ = table_1_claims(rows, {name: latency(25.0) for name in TABLE_1})
-    assert [part.finding for part in order.parts] == [YES, NO, YES]
+    assert [check.finding for check in order.checks] == [YES, NO, YES]
     assert calibrated.verdict is Verdict.PARTLY
 
 
@@ -155,5 +155,5 @@ class MadeUp:
 @pytest.mark.parametrize(("harm", "verdict"), [(1, Verdict.HOLDS), (0, Verdict.NOT)])
 def test_pruning_has_to_harm(harm, verdict):
     claim = pruning_claim(MadeUp(harm), QUICK)
-    assert len(claim.parts) == 6
+    assert len(claim.checks) == 6
     assert claim.verdict is verdict
