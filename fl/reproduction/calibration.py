@@ -21,7 +21,7 @@ from fl.allocation import FixedNoise, Problem, common_kept, deadline_problem, op
 from fl.experiment import Experiment
 from fl.models import Cost
 from fl.reproduction.plan import SCENARIOS
-from fl.reproduction.published import DEADLINE_MS, NUM_DEVICES, FRACTION_SENT, TABLE_1
+from fl.reproduction.published import DEADLINE_MS, FRACTION_SENT, NUM_DEVICES, TABLE_1
 from fl.scenario import load_scenario
 from netsim.channel import shannon_efficiency
 from netsim.streams import Streams

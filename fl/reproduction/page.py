@@ -8,7 +8,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from fl.reproduction.calibration import Fit, table
-from fl.reproduction.claims import CONVERGED, Claim, Check
+from fl.reproduction.claims import CONVERGED, Check, Claim
 from fl.reproduction.interval import interval
 from fl.reproduction.measures import Measures
 from fl.reproduction.plan import (

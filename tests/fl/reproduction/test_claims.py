@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fl.reproduction.claims import (
+    Check,
     Claim,
     Finding,
-    Check,
     Verdict,
     about,
     alternating_claim,
