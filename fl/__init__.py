@@ -19,6 +19,8 @@ experiment      a run: the cell of a scenario on one clock
 tables          what came of the rounds, as Arrow tables
 results         the run directory
 summary         a run in a few numbers
+interval        means over seeds, with how far they can be trusted
+report          what happened in a run, to look at
 reproduction    the paper's experiments, run and compared with what it says
 tensorboard     rounds as they come, for TensorBoard
 cli             the command ``straggler``

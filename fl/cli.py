@@ -1,7 +1,6 @@
 """The command ``straggler``."""
 
 import json
-import math
 import signal
 import sys
 from contextlib import nullcontext
@@ -15,12 +14,11 @@ from rich.table import Table
 
 from fl.data_commands import data_app
 from fl.experiment import Experiment
-from fl.models import SAME
 from fl.reproduction.command import reproduce_command
 from fl.results import free_directory, run_directory
 from fl.round import Outcome
 from fl.scenario import Scenario, json_schema, load_scenario, reference, write_scenario
-from fl.summary import Summary, summarise_directory
+from fl.summary import Summary, summarise_directory, told_gap, told_seconds
 from fl.tensorboard import tensorboard_log
 from fl.trace_commands import trace_app
 from fl.trace_import import import_command
@@ -154,8 +152,8 @@ def _print_summary(summary: Summary, scenario: Scenario) -> None:
     console = Console(highlight=False)
     table = Table(show_header=False, title=scenario.name, title_justify="left", min_width=50)
     table.add_row("rounds x devices", f"{summary.num_rounds} x {summary.num_devices}")
-    table.add_row("simulated time", _seconds(summary.simulated_s))
-    percentiles = " / ".join(_seconds(value) for value in summary.latency_s.values())
+    table.add_row("simulated time", told_seconds(summary.simulated_s))
+    percentiles = " / ".join(told_seconds(value) for value in summary.latency_s.values())
     table.add_row("round latency p50 / p95 / p99", percentiles)
     if summary.deadline_s is not None:
         uploads = summary.num_rounds * summary.num_devices
@@ -163,10 +161,10 @@ def _print_summary(summary: Summary, scenario: Scenario) -> None:
             f"in {summary.missed} of {summary.num_rounds} rounds, "
             f"by {summary.late / uploads:.1%} of uploads"
         )
-        table.add_row(f"deadline {_seconds(summary.deadline_s)} missed", missed)
+        table.add_row(f"deadline {told_seconds(summary.deadline_s)} missed", missed)
     if summary.infeasible:
         table.add_row("deadline out of reach", f"{summary.infeasible} times, at any pruning")
-    table.add_row("emergent over predicted latency", _gap(summary))
+    table.add_row("emergent over predicted latency", told_gap(summary))
     for straggler in summary.stragglers[:3]:
         why = (
             f"{straggler.rounds - straggler.computing} by upload, {straggler.computing} by compute"
@@ -188,7 +186,7 @@ def _print_effort(folder: Path, experiment: Experiment) -> None:
         return
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     wall, training, evaluation = (
-        _seconds(manifest[f"{name}_seconds"]) for name in ("wall", "training", "evaluation")
+        told_seconds(manifest[f"{name}_seconds"]) for name in ("wall", "training", "evaluation")
     )
     workers = f"{manifest['workers']} worker{'s' * (manifest['workers'] > 1)}"
     typer.echo(f"\nTook {wall}; {workers} trained for {training}, tested for {evaluation}")
@@ -207,20 +205,3 @@ def _print_effort(folder: Path, experiment: Experiment) -> None:
             f"{short} of {experiment.scenario.devices.count} devices have fewer samples than "
             "learning.batch_size: their batches are all they have"
         )
-
-
-def _gap(summary: Summary) -> str:
-    if math.isnan(summary.median_gap):
-        return "nobody arrived"
-    if max(-summary.lowest_gap, summary.highest_gap) < SAME:
-        return "equal"
-    extremes = f"{summary.lowest_gap:+.1%} to {summary.highest_gap:+.1%}"
-    return f"{summary.median_gap:+.1%} median, {extremes}"
-
-
-def _seconds(value: float) -> str:
-    """Return a time as a person would write it."""
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if value >= scale:
-            return f"{value / scale:.4g} {unit}"
-    return f"{value:.3g} s"

@@ -155,3 +155,21 @@ def _stragglers(
         Straggler(device, count, by_computing[device])
         for device, count in sorted(Counter(last.tolist()).items(), key=lambda i: (-i[1], i[0]))
     ]
+
+
+def told_gap(summary: Summary) -> str:
+    """Return how far emergent latencies are from predicted ones, for people."""
+    if np.isnan(summary.median_gap):
+        return "nobody arrived"
+    if max(-summary.lowest_gap, summary.highest_gap) < SAME:
+        return "equal"
+    extremes = f"{summary.lowest_gap:+.1%} to {summary.highest_gap:+.1%}"
+    return f"{summary.median_gap:+.1%} median, {extremes}"
+
+
+def told_seconds(value: float) -> str:
+    """Return a time as a person would write it."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.4g} {unit}"
+    return f"{value:.3g} s"

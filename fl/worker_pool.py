@@ -57,14 +57,14 @@ def result_of(future: "Future[Result]") -> Result:
 
 @contextmanager
 def worker_pool(
-    workers: int, preload: str, prepare: Callable[..., None], *arguments: object
+    workers: int, preload: str, prepare: Callable[..., None] | None = None, *arguments: object
 ) -> Iterator[WorkerPool]:
     """Keep *workers* processes for as long as the block lasts.
 
     Args:
         workers: How many.
         preload: The module that their server imports.
-        prepare: What each process calls before its first work, with *arguments*.
+        prepare: What each process calls before its first work, with *arguments*, if anything.
         arguments: Of *prepare*.
     """
     context = multiprocessing.get_context("forkserver")
@@ -82,11 +82,12 @@ def worker_pool(
         executor.shutdown(cancel_futures=True)
 
 
-def _begin_work(prepare: Callable[..., None], arguments: tuple[object, ...]) -> None:
+def _begin_work(prepare: Callable[..., None] | None, arguments: tuple[object, ...]) -> None:
     """Make this process a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who gave it work decides when to stop
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    prepare(*arguments)
+    if prepare is not None:
+        prepare(*arguments)
 
 
 def _end_with_the_parent() -> None:

@@ -4,7 +4,6 @@ published    the paper's numbers: Table I, deadlines, what is sent
 calibration  the cell in which they come true together, fitted
 plan         which runs each table and figure is made of
 runner       runs the plan, a run on each core; finished ones are not run again
-interval     means over seeds, with how far they can be trusted
 measures     from run directories to the numbers of tables and figures
 claims       what the paper claims, each with a verdict computed from the runs
 figures      pictures

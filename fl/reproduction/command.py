@@ -1,5 +1,6 @@
 """The command ``straggler reproduce``: run the paper's experiments, and compare."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,13 +13,13 @@ from rich.table import Table
 
 from fl.data import fetch
 from fl.reproduction.plan import DATASETS, FULL, QUICK, plan
-from fl.training.engine import EngineChoice
+from fl.training.engine import worker_count
 
 if TYPE_CHECKING:
     from fl.reproduction.runner import Progress as RunProgress
 
-#: Where nobody looks at a terminal, every so many runs are worth a line.
-_RUNS_A_LINE = 20
+#: Where nobody looks at a terminal, a line comes no more often than this.
+_LINE_S = 60.0
 
 
 def reproduce_command(
@@ -41,11 +42,16 @@ def reproduce_command(
 
     size = QUICK if quick else FULL
     folder = out or Path("runs", "reproduction-quick" if quick else "reproduction")
-    arms, choice = plan(size), EngineChoice.of("processes", workers)
+    arms, count = plan(size), worker_count(workers)
     for name in DATASETS:
-        fetch(name)
-    with _shown() as watch:
-        made = runner.run_arms(arms, folder / "runs", choice.workers, watch)
+        with Console(stderr=True).status(f"fetching {name}"):
+            fetch(name)
+    try:
+        with _shown() as watch:
+            made = runner.run_arms(arms, folder / "runs", count, watch)
+    except KeyboardInterrupt:
+        typer.echo("Interrupted; the same command goes on where it was", err=True)
+        raise
     typer.echo(f"{made} runs made" if made else "All runs are there already")
     measured = measures.Measures(arms, folder / "runs")
     found = claims.claims(measured, size)
@@ -73,11 +79,16 @@ def _shown() -> "Iterator[Callable[[RunProgress], None]]":
     ) as bar:
         task = bar.add_task("running", total=1.0, told="")
 
+        told_at = -_LINE_S
+
         def watch(progress: "RunProgress") -> None:
+            nonlocal told_at
             told = f"{progress.done} of {progress.total} runs, {_minutes(progress.left_s)} left"
             bar.update(task, completed=progress.fraction, told=told)
-            if not console.is_terminal and progress.done % _RUNS_A_LINE == 0:
+            due = time.monotonic() - told_at > _LINE_S or progress.done == progress.total
+            if due and not console.is_terminal:
                 typer.echo(told, err=True)
+                told_at = time.monotonic()
 
         yield watch
 

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fl.reproduction.interval import Interval, interval
+from fl.interval import Interval, interval
 from fl.reproduction.measures import Curves, Measures
 from fl.reproduction.plan import (
     COMPARED,
@@ -57,9 +57,11 @@ def draw_all(measures: Measures, size: Size, folder: Path) -> dict[str, Path]:
     for name, draw in drawings.items():
         files[name] = folder / f"{name}.svg"
         with mpl.rc_context(_STYLE):
+            partial = files[name].with_name(f".{name}.partial")
             draw(measures, size).savefig(
-                files[name], metadata={"Date": None}, bbox_inches="tight", pad_inches=0.05
+                partial, format="svg", metadata={"Date": None}, bbox_inches="tight", pad_inches=0.05
             )
+            partial.replace(files[name])
     return files
 
 
@@ -140,12 +142,12 @@ def _moving(measures: Measures, _size: Size) -> Figure:
         arms = [measures.latency("moving", moving_name(reading, v)) for v in SPEEDS_KMH]
         still = measures.latency("calibrated", reading)
         speeds = range(len(SPEEDS_KMH) + 1)
-        latency = [interval(arm.emergent_ms) for arm in (still, *arms)]
+        latency = [interval(arm.emergent_median_ms) for arm in (still, *arms)]
         late = [interval(arm.late).in_percent for arm in (still, *arms)]
         for panel, points in zip(panels, (latency, late), strict=True):
             _points(panel, speeds, points, index, TITLES[reading])
     panels[0].axhline(DEADLINE_MS, color="black", linestyle=":", linewidth=1)
-    panels[0].set(title="Latency of a round", ylabel="ms")
+    panels[0].set(title="Latency of a round, median", ylabel="ms")
     panels[1].set(title="Uploads after the deadline", ylabel="%")
     for panel in panels:
         panel.set(xlabel="km/h")
@@ -160,7 +162,9 @@ def _lines(
     scale = 100.0 if column == "accuracy" else 1.0
     for index, (title, arm) in enumerate(arms.items()):
         values = getattr(arm, column) * scale
-        at = arm.time_s.mean(axis=0) if over_time else arm.rounds
+        at = arm.rounds.astype(np.float64)
+        if over_time:
+            at, values = arm.over_time(values)
         colour = _COLOURS[index]
         every = max(1, len(at) // 6)
         panel.plot(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,26 @@ from fl.scenario import GeneratedChannel
 
 #: Accuracy and loss at the end are means over this part of the tests.
 LAST_FRACTION = 0.25
+#: What is nearly the accuracy of the end.
+NEARLY = 0.95
+_TIMES = 40
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Of the rounds of one arm, in milliseconds; each a mean for each seed."""
+    """Of the rounds of one arm, in milliseconds; each a number for each seed."""
 
     predicted_ms: list[float]
-    """Eq. (29), at the channel state of the decision."""
+    """The mean of Eq. (29), at the channel state of the decision."""
     emergent_ms: list[float]
-    """What the clock came to."""
+    """The mean of what the clock came to."""
+    predicted_median_ms: list[float]
+    emergent_median_ms: list[float]
+    """Medians: a single deep fade may be worth seconds in the prediction, and move a mean."""
     late: list[float]
-    """The part of the uploads that came after the deadline."""
+    """The fraction of the uploads that came after the deadline."""
+    late_rounds: list[float]
+    """The fraction of the rounds with such an upload."""
     pruning_ratio: list[float]
 
 
@@ -59,20 +68,28 @@ class Curves:
         """At the end, for each seed."""
         return _at_the_end(self.loss)
 
-    def rounds_to(self, accuracy: float) -> list[float]:
-        """Return after how many rounds each seed first had *accuracy*; all, if it never had."""
-        return [float(self.rounds[test]) for test in self._first(accuracy)]
+    @property
+    def rounds_to_converge(self) -> list[float]:
+        """After how many rounds each seed first had nearly the accuracy of its end."""
+        near = self.accuracy >= NEARLY * np.array(self.last_accuracy)[:, None]
+        return [float(self.rounds[seed.argmax()]) for seed in near]
 
     def seconds_to(self, accuracy: float) -> list[float] | None:
         """Return after how much simulated time each seed had it; None, if some never had."""
-        if not (self.accuracy >= accuracy).any(axis=1).all():
-            return None
-        return [float(self.time_s[seed, test]) for seed, test in enumerate(self._first(accuracy))]
-
-    def _first(self, accuracy: float) -> list[int]:
         reached = self.accuracy >= accuracy
-        last = len(self.rounds) - 1
-        return [int(one.argmax()) if one.any() else last for one in reached]
+        if not reached.any(axis=1).all():
+            return None
+        return [
+            float(times[hits.argmax()]) for times, hits in zip(self.time_s, reached, strict=True)
+        ]
+
+    def over_time(
+        self, values: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return times that all seeds have come to, and *values* of each seed at these."""
+        times_s = np.linspace(self.time_s[:, 0].max(), self.time_s[:, -1].min(), _TIMES)
+        seeds = zip(self.time_s, values, strict=True)
+        return times_s, np.array([np.interp(times_s, at_s, each) for at_s, each in seeds])
 
 
 class Measures:
@@ -81,19 +98,21 @@ class Measures:
     def __init__(self, arms: Sequence[Arm], folder: Path) -> None:
         self._arms = {(arm.experiment, arm.name): arm for arm in arms}
         self._folder = folder
+        # Claims, tables and figures ask for the same again and again.
+        self.latency = cache(self._latency)
+        self.curves = cache(self._curves)
 
-    def latency(self, experiment: str, name: str) -> Latency:
+    def _latency(self, experiment: str, name: str) -> Latency:
         """Return the latencies of an arm.
 
         Where the channel holds each draw for a while, a draw counts once, with the first round
         that begins in it: else draws with short rounds would count more often.
         """
-        channel = self._arm(experiment, name).scenario(1).uplink.channel
-        draw_s = float(channel.generate.step) if isinstance(channel, GeneratedChannel) else 0.0
+        draw_s = self._draw_s(experiment, name)
         seeds = [_latency(folder, draw_s) for folder in self._folders(experiment, name)]
         return Latency(*map(list, zip(*seeds, strict=True)))
 
-    def curves(self, dataset: str, name: str) -> Curves:
+    def _curves(self, dataset: str, name: str) -> Curves:
         """Return what an arm learns."""
         tables = [_rounds(folder) for folder in self._folders(dataset, name)]
         tested = [table.filter(table["test_accuracy"].is_valid()) for table in tables]
@@ -113,13 +132,23 @@ class Measures:
             latency_ms=_means(tables, "latency_s", 1e3),
         )
 
-    def largest_gap(self, dataset: str, name: str) -> float:
-        """Return how far emergent latencies are from predicted ones at most, relatively."""
+    def largest_gap(self, experiment: str, name: str) -> float:
+        """Return how far emergent latencies are from predicted ones at most, relatively.
+
+        Only rounds within one draw of the channel are looked at: there it stands still.
+        """
+        draw_s = self._draw_s(experiment, name)
         gaps = []
-        for folder in self._folders(dataset, name):
-            devices = _devices(folder)
-            predicted_s = devices["predicted_latency_s"].to_numpy()
-            gaps.append(np.abs(devices["latency_s"].to_numpy() / predicted_s - 1).max())
+        for folder in self._folders(experiment, name):
+            rounds, devices = _rounds(folder), _devices(folder)
+            begun, ended = (
+                np.floor(rounds[at].to_numpy() / draw_s * (1 + SAME)) for at in ("start_s", "end_s")
+            )
+            predicted_s, emergent_s = (
+                devices[column].to_numpy().reshape(len(begun), -1)[begun == ended]
+                for column in ("predicted_latency_s", "latency_s")
+            )
+            gaps.append(np.abs(emergent_s / predicted_s - 1).max())
         return float(max(gaps))
 
     def manifests(self) -> dict[str, list[Mapping[str, Any]]]:
@@ -131,6 +160,11 @@ class Measures:
                 manifest["rounds"] = _rounds(folder).num_rows
                 found.setdefault(arm.experiment, []).append(manifest)
         return found
+
+    def _draw_s(self, experiment: str, name: str) -> float:
+        """Return how long the channel of an arm holds each draw; 0, if nothing is drawn."""
+        channel = self._arm(experiment, name).scenario(1).uplink.channel
+        return float(channel.generate.step) if isinstance(channel, GeneratedChannel) else 0.0
 
     def _arm(self, experiment: str, name: str) -> Arm:
         return self._arms[experiment, name]
@@ -145,7 +179,7 @@ def _rounds(folder: Path) -> pa.Table:
 
 
 def _devices(folder: Path) -> pa.Table:
-    columns = ["predicted_latency_s", "latency_s"]
+    columns = ["predicted_latency_s", "latency_s", "upload_bits"]
     return pq.read_table(folder / "devices.parquet", columns=columns)
 
 
@@ -156,16 +190,24 @@ def _latency(folder: Path, draw_s: float) -> tuple[float, ...]:
     chosen = np.arange(len(start_s))
     if draw_s > 0:
         _, chosen = np.unique(np.floor(start_s / draw_s * (1 + SAME)), return_index=True)
-    predicted_s, emergent_s = (
+    predicted_s, emergent_s, bits = (
         devices[column].to_numpy().reshape(len(start_s), -1)[chosen]
-        for column in ("predicted_latency_s", "latency_s")
+        for column in ("predicted_latency_s", "latency_s", "upload_bits")
     )
-    deadline_s = rounds["deadline_s"][0].as_py()
-    return (
-        float(predicted_s.max(axis=1).mean()) * 1e3,
-        float(emergent_s.max(axis=1).mean()) * 1e3,
-        float((emergent_s > deadline_s * (1 + SAME)).mean()),
-        float(rounds["mean_pruning_ratio"].to_numpy()[chosen].mean()),
+    late = emergent_s > rounds["deadline_s"][0].as_py() * (1 + SAME)
+    predicted_ms, emergent_ms = predicted_s.max(axis=1) * 1e3, emergent_s.max(axis=1) * 1e3
+    ratio = rounds["mean_pruning_ratio"].to_numpy()[chosen]
+    return tuple(
+        float(value)
+        for value in (
+            predicted_ms.mean(),
+            emergent_ms.mean(),
+            np.median(predicted_ms),
+            np.median(emergent_ms),
+            late[bits > 0].mean(),  # who sends nothing is no upload in time
+            late.any(axis=1).mean(),
+            ratio.mean(),
+        )
     )
 
 

@@ -1,10 +1,12 @@
 """Runs the plan, a run on each core; those that are finished are not run again."""
 
+import fcntl
 import json
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from fl.results import RunDirectoryError
 from fl.scenario import Scenario, write_scenario
 from fl.worker_pool import result_of, worker_pool
 
+#: What runs that learn import; once for all of them.
+_LEARNING = "fl.enrolment"
 #: Seconds on one core of a round that learns, and of a whole run that does not; only to guess
 #: what is left.
 _LEARNING_ROUND_S, _LATENCY_RUN_S = 1.5, 0.8
@@ -62,6 +66,13 @@ def run_arms(
         InputError: A run cannot be made.
         WorkerError: A process is gone.
     """
+    with _only_one(folder):
+        return _run_missing(arms, folder, workers, watch)
+
+
+def _run_missing(
+    arms: Sequence[Arm], folder: Path, workers: int, watch: Callable[[Progress], None]
+) -> int:
     jobs = [
         Job(arm.scenario(seed), folder / arm.folder(seed)) for arm in arms for seed in arm.seeds
     ]
@@ -69,7 +80,7 @@ def run_arms(
     if not missing:
         return 0
     total_s, done_s, began = sum(job.expected_s for job in missing), 0.0, time.monotonic()
-    with worker_pool(workers, "fl.enrolment", _prepare) as pool:
+    with worker_pool(workers, _LEARNING) as pool:
         futures = {pool.submit(_run, job): job for job in missing}
         watch(Progress(0, len(missing), 0.0, total_s / workers))
         for done, future in enumerate(as_completed(futures), 1):
@@ -80,15 +91,32 @@ def run_arms(
     return len(missing)
 
 
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """Keep others out of *folder*; the lock goes with the process, however that ends."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        opened = (folder / ".lock").open("w")
+    except OSError as error:
+        raise RunDirectoryError(f"{folder}: cannot hold runs: {error.strerror}") from None
+    with opened as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunDirectoryError(
+                f"{folder}: another process is making these runs; wait for it, or give another --out"
+            ) from None
+        yield
+
+
 def _is_finished(job: Job) -> bool:
-    """Look whether a run is there; what is left of one that was interrupted is taken away."""
+    """Look whether a run is there, and whether it is this one."""
     try:
         manifest = json.loads((job.folder / "manifest.json").read_text(encoding="utf-8"))
         written = (job.folder / "scenario.yaml").read_text(encoding="utf-8")
     except (OSError, ValueError):
-        manifest, written = {}, ""
+        return False
     if manifest.get("status") != "finished":
-        shutil.rmtree(job.folder, ignore_errors=True)
         return False
     if written != write_scenario(job.scenario, job.folder):
         raise RunDirectoryError(
@@ -97,9 +125,6 @@ def _is_finished(job: Job) -> bool:
     return True
 
 
-def _prepare() -> None:
-    """Do nothing: a run needs no preparation."""
-
-
 def _run(job: Job) -> None:
+    shutil.rmtree(job.folder, ignore_errors=True)  # what is left of one that was interrupted
     fl.run(job.scenario, out=job.folder)

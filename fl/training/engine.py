@@ -53,13 +53,25 @@ class EngineChoice:
         """
         if name not in ENGINES:
             raise InputError(f"--engine: must be {' or '.join(ENGINES)}, got {name}")
-        if workers is not None and not 1 <= workers <= 1024:
-            raise InputError(f"--workers: must be from 1 to 1024, got {workers}")
+        count = worker_count(workers)
         if name == "inline":
             if workers not in (None, 1):
                 raise InputError(f"--workers: the engine inline has one, got {workers}")
             return cls()
-        return cls("processes", workers or _cores())
+        return cls("processes", count)
+
+
+def worker_count(asked: int | None) -> int:
+    """Return how many workers there are to be: as many as asked for, or one for each core.
+
+    Raises:
+        InputError: So many cannot be had.
+    """
+    if asked is None:
+        return _cores()
+    if not 1 <= asked <= 1024:
+        raise InputError(f"--workers: must be from 1 to 1024, got {asked}")
+    return asked
 
 
 def _cores() -> int:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fl.interval import Interval
 from fl.reproduction.claims import (
     Check,
     Claim,
@@ -12,14 +13,13 @@ from fl.reproduction.claims import (
     alternating_claim,
     deadline_claim,
     falls,
-    pruning_claim,
+    pruning_claims,
     rises,
     scheme_claims,
     table_1_claims,
 )
-from fl.reproduction.interval import Interval
 from fl.reproduction.measures import Curves, Latency
-from fl.reproduction.plan import QUICK
+from fl.reproduction.plan import EACH, QUICK
 from fl.reproduction.published import TABLE_1
 
 YES, NO, OPEN = Finding.YES, Finding.NO, Finding.UNDECIDED
@@ -31,7 +31,7 @@ YES, NO, OPEN = Finding.YES, Finding.NO, Finding.UNDECIDED
         (rises("x", Interval(2.0, 1.0)), YES),
         (rises("x", Interval(2.0, 2.5)), OPEN),
         (rises("x", Interval(-2.0, 1.0)), NO),
-        (rises("x", Interval(0.0, 0.0)), NO),  # nothing is not more than nothing
+        (rises("x", Interval(0.0, 0.0)), OPEN),  # a tie tells nothing
         (rises("x", Interval(2.0, np.inf)), OPEN),
         (falls("x", Interval(-2.0, 1.0)), YES),
         (falls("x", Interval(2.0, 1.0)), NO),
@@ -62,38 +62,45 @@ def test_a_claim_holds_as_far_as_its_parts_do(findings, verdict):
 
 
 def latency(*means_ms):
-    return Latency(list(means_ms), list(means_ms), [0.5] * len(means_ms), [0.5] * len(means_ms))
+    ms, fractions = list(means_ms), [0.5] * len(means_ms)
+    return Latency(ms, ms, ms, ms, fractions, fractions, fractions)
+
+
+def rows(latencies_ms, spread=0.001):
+    """All readings, those with a ratio each at the deadline."""
+    found = {
+        name: latency(ms, ms * (1 + spread), ms * (1 - spread)) for name, ms in latencies_ms.items()
+    }
+    each = {name + EACH: latency(25.0, 25.0, 25.0) for name in ("equal-resource", "pruning-only")}
+    return found | each
+
+
+PAPER = {name: row.latency_ms for name, row in TABLE_1.items()}
 
 
 def test_table_1_itself_makes_its_claims_hold():
-    rows = {
-        name: latency(row.latency_ms, row.latency_ms * 1.001, row.latency_ms * 0.999)
-        for name, row in TABLE_1.items()
-    }
-    stated = {name: latency(row.latency_ms * 3) for name, row in TABLE_1.items()}
-    order, calibrated, as_stated, saved = table_1_claims(rows, stated)
+    stated = {name: latency(ms * 3) for name, ms in PAPER.items()}
+    order, order_each, calibrated, as_stated, saved = table_1_claims(rows(PAPER), stated)
     assert order.verdict is calibrated.verdict is saved.verdict is Verdict.HOLDS
+    assert [check.finding for check in order_each.checks] == [OPEN, OPEN, YES]  # 25, 25, 25, 55
     assert as_stated.verdict is Verdict.NOT  # though it is one run only: nothing is drawn in it
 
 
 def test_rows_in_another_order_are_noticed():
     swapped = dict(zip(TABLE_1, (25.0, 45.0, 38.0, 55.0), strict=True))
-    rows = {name: latency(ms, ms + 0.1, ms - 0.1) for name, ms in swapped.items()}
-    order, calibrated, *_ = table_1_claims(rows, {name: latency(25.0) for name in TABLE_1})
+    order, _, calibrated, *_ = table_1_claims(rows(swapped), {n: latency(25.0) for n in TABLE_1})
     assert [check.finding for check in order.checks] == [YES, NO, YES]
     assert calibrated.verdict is Verdict.PARTLY
 
 
-def curves(accuracy, loss, *, sent=200.0, ratio=0.5, rounds_to_90=10):
+def curves(accuracy, loss, *, sent=200.0, ratio=0.5, converged=10):
     """Three seeds that differ a little, tested in rounds 1 to 20."""
     rounds = np.arange(1, 21)
     seeds = np.array([[-0.001], [0.0], [0.001]])
-    level = np.where(rounds >= rounds_to_90, max(accuracy, 0.9), accuracy - 0.2)
-    level[-5:] = accuracy
     return Curves(
         rounds=rounds,
         time_s=np.tile(rounds * 0.025, (3, 1)),
-        accuracy=level + seeds,
+        accuracy=np.where(rounds >= converged, accuracy, accuracy - 0.2) + seeds,
         loss=np.full((3, 20), loss) + seeds,
         sent_weights=[sent] * 3,
         pruning_ratio=[ratio] * 3,
@@ -131,7 +138,7 @@ def test_alternating_has_to_end_higher():
 
 def test_later_deadlines_have_to_help():
     arms = [
-        curves(0.91 + 0.01 * i, 0.3 - 0.02 * i, ratio=0.8 - 0.15 * i, rounds_to_90=12 - 2 * i)
+        curves(0.91 + 0.01 * i, 0.3 - 0.02 * i, ratio=0.8 - 0.15 * i, converged=12 - 2 * i)
         for i in range(4)
     ]
     assert deadline_claim(arms).verdict is Verdict.HOLDS
@@ -139,21 +146,27 @@ def test_later_deadlines_have_to_help():
 
 
 class MadeUp:
-    """What `pruning_claim` asks for, from a rule."""
+    """What `pruning_claims` asks for, from a rule."""
 
     def __init__(self, harm):
         self._harm = harm
 
     def curves(self, _dataset, name):
         ratio = 0.0 if name == "personalization" else float(name.removeprefix("ratio-"))
-        late = 5 + round(10 * ratio * self._harm)
-        return curves(
-            0.95 - 0.03 * ratio * self._harm, 0.2 * (1 + ratio * self._harm), rounds_to_90=late
-        )
+        harm = self._harm(ratio)
+        return curves(0.95 - 0.03 * harm, 0.2 * (1 + harm), converged=5 + round(10 * harm))
 
 
-@pytest.mark.parametrize(("harm", "verdict"), [(1, Verdict.HOLDS), (0, Verdict.NOT)])
-def test_pruning_has_to_harm(harm, verdict):
-    claim = pruning_claim(MadeUp(harm), QUICK)
-    assert len(claim.checks) == 6
-    assert claim.verdict is verdict
+@pytest.mark.parametrize(
+    ("harm", "verdict"),
+    [
+        (lambda ratio: ratio, Verdict.HOLDS),
+        (lambda _ratio: 0.0, Verdict.UNDECIDED),
+        (lambda ratio: -ratio / 5, Verdict.NOT),
+        (lambda ratio: 10 * (ratio - 0.4) ** 2, Verdict.PARTLY),  # a little of it helps
+    ],
+)
+def test_pruning_has_to_harm_all_the_way(harm, verdict):
+    for claim in pruning_claims(MadeUp(harm), QUICK):
+        assert len(claim.checks) == 5
+        assert claim.verdict is verdict

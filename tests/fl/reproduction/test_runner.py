@@ -66,6 +66,16 @@ def test_a_run_of_something_else_is_not_overwritten(tmp_path):
     assert stamps(tmp_path) == before
 
 
+def test_two_at_once_do_not_get_into_each_others_way(tmp_path):
+    process = started(tmp_path)
+    with pytest.raises(RunDirectoryError, match="another process is making these runs"):
+        run_arms([ARM], tmp_path, 1, quiet)
+    assert (tmp_path / LONG.folder(1) / "manifest.json").exists()
+    process.kill()
+    process.communicate(timeout=60)
+    assert run_arms([ARM], tmp_path, 1, quiet) == 3  # the lock is gone with who held it
+
+
 def test_bad_input_ends_it_with_its_message(tmp_path):
     silent = {"scheme": "personalization", "uplink": {"channel": {"gain": "-4000 dB"}}}
     with pytest.raises(InputError, match="can never end"):

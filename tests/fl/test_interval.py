@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fl.reproduction.interval import Interval, difference, interval, slope
+from fl.interval import Interval, difference, interval, slope
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=20)
 
