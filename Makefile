@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo reproduce test lint types pytest bench clean
+.PHONY: demo reproduce test lint types browser pytest bench clean
 
 demo: .venv/run.stamp  ## run the quickstart, then let devices learn, and say where to look
 	$(BIN)/straggler run scenarios/quickstart.yaml
@@ -28,7 +28,12 @@ lint: .venv/dev.stamp
 types: .venv/dev.stamp
 	$(BIN)/mypy
 
-pytest: .venv/dev.stamp
+# Pages are tested in a real browser. Where it may be installed it is; where not, its tests say that they are left out.
+browser:
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } \
+	  || echo "Chromium cannot be had here: the tests of pages in a browser are left out"
+
+pytest: .venv/dev.stamp browser
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
 
 bench: .venv/dev.stamp  ## speed, as ratios

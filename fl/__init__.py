@@ -24,6 +24,8 @@ report          what happened in a run, to look at
 reproduction    the paper's experiments, run and compared with what it says
 tensorboard     rounds as they come, for TensorBoard
 cli             the command ``straggler``
+report_command  straggler report
+timeline_command  straggler timeline
 data_commands   straggler data: list, fetch, partition
 worker_pool     processes that work for this one
 own_code        classes that a scenario names as module:Class

@@ -14,12 +14,14 @@ from rich.table import Table
 
 from fl.data_commands import data_app
 from fl.experiment import Experiment
+from fl.report_command import report_command
 from fl.reproduction.command import reproduce_command
 from fl.results import free_directory, run_directory
 from fl.round import Outcome
 from fl.scenario import Scenario, json_schema, load_scenario, reference, write_scenario
 from fl.summary import Summary, summarise_directory, told_gap, told_seconds
 from fl.tensorboard import tensorboard_log
+from fl.timeline_command import timeline_command
 from fl.trace_commands import trace_app
 from fl.trace_import import import_command
 from fl.trace_sionna import sionna_command
@@ -37,6 +39,8 @@ scenario_app = typer.Typer(help="Check and show scenario files.", no_args_is_hel
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(trace_app, name="trace")
 app.add_typer(data_app, name="data")
+app.command("report")(report_command)
+app.command("timeline")(timeline_command)
 app.command("reproduce")(reproduce_command)
 trace_app.command("import")(import_command)
 trace_app.command("sionna")(sionna_command)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +25,9 @@ from fl.tables import DEVICES, EVENTS, ROUNDS
 from fl.training.engine import EngineChoice
 from fl.training.errors import DivergedError
 from netsim.errors import InputError
+
+if TYPE_CHECKING:
+    from fl.report.plots import Plots
 
 TABLES = {"rounds": ROUNDS, "devices": DEVICES, "events": EVENTS}
 _PARTITION = "partition.parquet"
@@ -51,6 +54,13 @@ class Run:
     """One row a device and label it holds; None, if nothing was learnt."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What is known of the whole run: the manifest, if there is one; the bound of Theorem 1."""
+
+    @property
+    def plot(self) -> "Plots":
+        """Draws it: ``run.plot.latency()`` and others return matplotlib figures."""
+        from fl.report.plots import Plots  # noqa: PLC0415 -- matplotlib takes a while to import
+
+        return Plots(self.rounds, self.devices)
 
     @classmethod
     def open(cls, directory: str | Path) -> "Run":

@@ -20,6 +20,7 @@ PACKAGES = (
     "fl.training",
     "fl.aggregation",
     "fl.reproduction",
+    "fl.report",
 )
 
 

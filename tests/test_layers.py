@@ -10,6 +10,7 @@ FORBIDDEN = {
     "netsim": {"fl", "torch", "torchvision"},
     "fl/allocation": {"torch", "torchvision", "simpy"},
     "fl/training": {"simpy"},
+    "fl/report": {"torch", "torchvision", "simpy"},
 }
 
 

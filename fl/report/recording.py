@@ -1,0 +1,127 @@
+"""A run directory as a report reads it: its tables column by column, and what its channels did."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from fl.radio import Radio
+from fl.results import RunDirectoryError
+from fl.scenario import Scenario, load_scenario
+from netsim.channel import Channel
+from netsim.errors import InputError
+from netsim.streams import Streams
+
+PHASES = ("broadcast", "personal", "warmup", "prune", "global", "upload", "backhaul", "wait")
+"""What a device does in a round, in this order; of each, the table of devices has the seconds."""
+_ROWS_AT_ONCE = 1 << 17
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A finished run, or the finished rounds of one that failed."""
+
+    folder: Path
+    scenario: Scenario
+    manifest: Mapping[str, Any]
+    rounds: pa.Table
+
+    @classmethod
+    def open(cls, folder: Path) -> "Recording":
+        """Open a run directory.
+
+        Raises:
+            RunDirectoryError: It holds no results.
+            InputError: Its scenario cannot be read.
+        """
+        try:
+            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+            rounds = pq.read_table(folder / "rounds.parquet")
+            pq.read_schema(folder / "devices.parquet")
+        except (OSError, ValueError, pa.ArrowException) as error:
+            reason = str(error).splitlines()[0]
+            raise RunDirectoryError(f"{folder}: holds no results: {reason}") from None
+        if not rounds.num_rows:
+            raise RunDirectoryError(f"{folder}: holds no results: no round was finished")
+        return cls(folder, load_scenario(folder / "scenario.yaml"), manifest, rounds)
+
+    @property
+    def num_rounds(self) -> int:
+        """How many rounds were finished."""
+        return self.rounds.num_rows
+
+    @property
+    def num_devices(self) -> int:
+        """How many devices took part."""
+        return self.scenario.devices.count
+
+    @property
+    def has_learnt(self) -> bool:
+        """Whether some round was tested."""
+        return self.rounds["test_accuracy"].null_count < self.num_rounds
+
+    def devices(self, columns: Sequence[str], of: Sequence[int] | None = None) -> pa.Table:
+        """Return columns of the table of devices, by round and device.
+
+        Args:
+            columns: Which.
+            of: Of these devices only. The others are passed over a few rows at a time, so however
+                many there are, they take no memory.
+        """
+        path = self.folder / "devices.parquet"
+        if of is None:
+            return pq.read_table(path, columns=list(columns))
+        wanted = pa.array(of, pa.int32())
+        read = list(dict.fromkeys([*columns, "device"]))
+        batches = [
+            batch.filter(pc.is_in(batch["device"], value_set=wanted))
+            for batch in pq.ParquetFile(path).iter_batches(columns=read)
+        ]
+        return pa.Table.from_batches(batches).select(list(columns))
+
+    def in_chunks(self, columns: Sequence[str]) -> Iterator[dict[str, NDArray[np.float64]]]:
+        """Yield columns of the table of devices some rounds at a time, each [rounds, devices].
+
+        What is not known, as the latency of a device that was cut, is NaN.
+        """
+        file = pq.ParquetFile(self.folder / "devices.parquet")
+        left = file.schema_arrow.empty_table().select(list(columns))
+        for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(columns)):
+            left = pa.concat_tables([left, pa.Table.from_batches([batch]).select(list(columns))])
+            whole = left.num_rows // self.num_devices
+            if whole:
+                table = left.slice(0, whole * self.num_devices)
+                left = left.slice(whole * self.num_devices)
+                yield {
+                    name: table[name].to_numpy().astype(np.float64).reshape(whole, -1)
+                    for name in columns
+                }
+
+    @cached_property
+    def channels(self) -> Sequence[Channel] | None:
+        """What the links did over time, device by device; None, if it cannot be had any more."""
+        try:
+            return Radio(self.scenario, Streams(self.scenario.seed)).channels
+        except InputError:  # the trace is gone, or another one
+            return None
+
+    def some_devices(self, most: int) -> list[int]:
+        """Return all devices or, if there are more than *most*, those who straggled most often.
+
+        Where fewer than *most* ever did, others are added, evenly spread.
+        """
+        if self.num_devices <= most:
+            return list(range(self.num_devices))
+        last, times = np.unique(self.rounds["straggler"].to_numpy(), return_counts=True)
+        often = last[np.argsort(-times, kind="stable")][: most // 2].tolist()
+        spread = np.linspace(0, self.num_devices - 1, most).round().astype(int).tolist()
+        chosen = dict.fromkeys([*often, *spread])
+        return sorted(list(chosen)[:most])
