@@ -63,7 +63,9 @@ def test_the_output_that_the_readme_shows_is_the_output(project):
     assert [line.rstrip() for line in done.stdout.splitlines()][: len(shown)] == shown
 
 
-PAGES = README + Path("docs/allocation.md").read_text(encoding="utf-8")
+PAGES = README + "".join(
+    Path(f"docs/{name}.md").read_text(encoding="utf-8") for name in ("allocation", "report")
+)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +90,8 @@ def test_the_scenario_of_the_readme_is_the_quickstart():
         "README.md",
         "docs/learning.md",
         "docs/allocation.md",
+        "docs/report.md",
+        "docs/reproduction.md",
         "docs/scenario.md",
         "docs/traces.md",
         "scenarios/README.md",
@@ -123,7 +127,9 @@ def test_every_trace_that_is_shipped_is_listed():
         assert f"`{path.name}`" in TRACES
 
 
-@pytest.mark.parametrize(("name", "least"), [("traces", 6), ("learning", 4), ("allocation", 3)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("traces", 6), ("learning", 4), ("allocation", 3), ("report", 6)]
+)
 def test_the_commands_of_a_page_work_one_after_the_other(project, fetched, name, least):
     page = Path(f"docs/{name}.md").read_text(encoding="utf-8")
     for code in blocks(page, "python"):

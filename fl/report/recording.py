@@ -109,19 +109,22 @@ class Recording:
     def channels(self) -> Sequence[Channel] | None:
         """What the links did over time, device by device; None, if it cannot be had any more."""
         try:
-            return Radio(self.scenario, Streams(self.scenario.seed)).channels
-        except InputError:  # the trace is gone, or another one
+            radio = Radio(self.scenario, Streams(self.scenario.seed))
+        except InputError:  # the trace is gone
             return None
+        trace, recorded = radio.trace, self.manifest.get("sha256") or {}
+        if trace is not None and trace.path and recorded.get(trace.path.name) != trace.sha256():
+            return None  # another one lies in its place
+        return radio.channels
 
     def some_devices(self, most: int) -> list[int]:
-        """Return all devices or, if there are more than *most*, those who straggled most often.
+        """Return all devices or, if there are more than *most*, at most so many of them.
 
-        Where fewer than *most* ever did, others are added, evenly spread.
+        Half of these are the ones who straggled most often, the others are evenly spread.
         """
         if self.num_devices <= most:
             return list(range(self.num_devices))
         last, times = np.unique(self.rounds["straggler"].to_numpy(), return_counts=True)
         often = last[np.argsort(-times, kind="stable")][: most // 2].tolist()
-        spread = np.linspace(0, self.num_devices - 1, most).round().astype(int).tolist()
-        chosen = dict.fromkeys([*often, *spread])
-        return sorted(list(chosen)[:most])
+        spread = np.linspace(0, self.num_devices - 1, most - len(often)).round().astype(int)
+        return sorted({*often, *spread.tolist()})

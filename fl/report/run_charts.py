@@ -41,7 +41,10 @@ def latency(recording: Recording) -> Chart:
     )  # fmt: skip
     if recording.scenario.deadline is not None:
         figure.add_hline(
-            y=recording.scenario.deadline * 1e3, line_dash="dash", annotation_text="deadline"
+            y=recording.scenario.deadline * 1e3,
+            line_dash="dash",
+            line_color="#888888",
+            annotation_text="deadline",
         )
     plain(figure, xaxis_title="round", yaxis_title="ms", showlegend=False)
     columns = {"round": number, "latency_ms": latency_ms, "straggler": last}
@@ -65,7 +68,13 @@ def distribution(recording: Recording) -> Chart:
     for percent, dash in ((50, "solid"), (95, "dash"), (99, "dot")):
         at_ms = float(np.percentile(latency_ms, percent))
         figure.add_vline(
-            x=at_ms, line_dash=dash, line_width=1, annotation_text=f"p{percent}", row=1, col=1
+            x=at_ms,
+            line_dash=dash,
+            line_width=1,
+            line_color="#888888",
+            annotation_text=f"p{percent}",
+            row=1,
+            col=1,
         )
     figure.update_xaxes(title="ms")
     figure.update_yaxes(type="log", row=1, col=2)

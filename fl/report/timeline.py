@@ -166,9 +166,11 @@ def _pack_curves(
 def _scale(db: NDArray[np.float64]) -> tuple[float, float]:
     """Return the least of some levels, and the step by which 254 lead to the greatest."""
     known = db[np.isfinite(db)]
-    if not len(known) or known.min() == known.max():
-        return (known[0] - 127.0 if len(known) else 0.0), 1.0
-    return known.min(), (known.max() - known.min()) / 254
+    if not len(known):
+        return 0.0, 1.0
+    # A channel that stands still is a flat line: its rounding is not blown up.
+    span = max(known.max() - known.min(), 1.0)
+    return (known.max() + known.min() - span) / 2, span / 254
 
 
 def mean_snr_db(

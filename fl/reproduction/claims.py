@@ -22,8 +22,6 @@ from fl.reproduction.plan import (
 )
 from fl.reproduction.published import DEADLINES_MS, FRACTION_SENT, TABLE_1
 
-#: Between which ratios Fig. 3 is said to fall or rise; every plan has these.
-RATIO_STEPS = (0.0, 0.5, 0.9)
 #: "Close to" in accuracy: within so many percentage points.
 CLOSE = 1.0
 #: "About half": within so many percent of the whole.
@@ -188,7 +186,7 @@ def pruning_claims(measures: Measures, size: Size) -> Iterator[Claim]:
     for dataset in DATASETS:
         arms = {r: measures.curves(dataset, ratio_name(r)) for r in size.ratios}
         checks = []
-        for low, high in pairwise(RATIO_STEPS):
+        for low, high in pairwise(size.ratios):
             more, less, step = arms[high], arms[low], f"ratio {low:g} to {high:g}"
             loss = difference(more.last_loss, less.last_loss)
             accuracy = difference(more.last_accuracy, less.last_accuracy).in_percent

@@ -16,7 +16,7 @@ from netsim.errors import InputError
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "paper"
 SPEEDS_KMH = (3, 30, 120)
-RATIOS = (0.0, 0.3, 0.5, 0.7, 0.9)
+RATIOS = (0.0, 0.3, 0.6, 0.9)
 DATASETS = ("mnist", "fashion-mnist")
 
 EACH = "-each"

@@ -169,7 +169,8 @@ class Painter {
     if (right - left < 12) return;
     if (lane.bar >= 11) this.drawLabel(p, left, right, lane);
     if (p === this.run.upload && lane.hasCurve) this.drawCurve(r, k, left, right, lane);
-    if (this.run.isLast(r, k, p) && lane.bar >= 8) this.drawLast(right, lane);
+    // Narrower, it would hide the letter.
+    if (right - left >= 26 && lane.bar >= 8 && this.run.isLast(r, k, p)) this.drawLast(right, lane);
   }
 
   drawLabel(p, left, right, lane) {

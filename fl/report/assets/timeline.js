@@ -133,6 +133,7 @@ class Timeline {
     if (!act) return;
     event.preventDefault();
     this.change(act);
+    if (this.selected) this.placeTooltipAt(this.selected);
   }
 
   /** Who comes by keyboard has no pointer: begin with the first phase in sight. */
@@ -157,11 +158,9 @@ class Timeline {
 
   selectAndReveal(phase) {
     if (!phase) return;
-    const { view } = this;
-    view.reveal(phase);
+    this.view.reveal(phase);
     this.select(phase);
-    const x = view.xOf(phase.start + phase.seconds / 2);
-    this.placeTooltip(x, view.yOf(phase.k) + view.laneHeight / 2);
+    this.placeTooltipAt(phase);
   }
 
   // ---- pointers ----
@@ -256,6 +255,11 @@ class Timeline {
       return cell;
     });
     this.part("tooltip").replaceChildren(...cells);
+  }
+
+  placeTooltipAt({ k, start, seconds }) {
+    const { view } = this;
+    this.placeTooltip(view.xOf(start + seconds / 2), view.yOf(k) + view.laneHeight / 2);
   }
 
   /** Puts the tooltip below or above a point and its lane, wherever there is room. */

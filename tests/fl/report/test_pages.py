@@ -34,10 +34,10 @@ def learnt(tmp_path_factory):
         for seed in (1, 2):
             fl.run(
                 "scenarios/quickstart.yaml", rounds=4, scheme=scheme, seed=seed,
-                model={"name": "mlp", "hidden": [8]}, out=folder / f"{scheme}-{seed}",
+                model={"name": "cnn", "kernel_size": 3}, out=folder / f"{scheme}-{seed}",
                 learning={
                     "dataset": "synthetic", "partition": {"by": "iid"}, "evaluate_every": 1,
-                    "batch_size": 16, "test_samples": 20,
+                    "batch_size": 4, "test_samples": 20,
                 },
             )  # fmt: skip
     return folder
@@ -74,14 +74,10 @@ def test_its_numbers_are_those_of_the_tables(quickstart, browser_page):
     assert numbers["round latency, p50"] == f"{median_ms:.4g} ms"
     late = np.mean([value > 0.04 * (1 + 1e-9) for value in run.devices["latency_s"].to_pylist()])
     assert numbers["uploads that missed it"] == f"{late:.1%}"
-    drawn = page.evaluate("document.getElementById('chart-latency').data[0].y")
-    drawn = list(drawn.values()) if isinstance(drawn, dict) else drawn
-    assert page.evaluate("document.getElementById('chart-latency')._fullData[0]._length") == 30
     shown = page.evaluate(
         "Array.from(document.getElementById('chart-latency')._fullData[0].y, Number)"
     )
     np.testing.assert_allclose(shown, 1e3 * run.rounds["latency_s"].to_numpy(), rtol=1e-9)
-    assert drawn is not None
     rows = page.locator("#stragglers table tbody tr").all()
     board = [[cell.text_content() for cell in row.locator("td").all()] for row in rows]
     last = run.rounds["straggler"].to_pylist()
@@ -205,5 +201,5 @@ def test_bad_input_is_one_message(tmp_path, quickstart):
     with pytest.raises(InputError, match="holds no results"):
         straggler("timeline", tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written: Not a directory"):
+    with pytest.raises(InputError, match=r"file/page.html: cannot be written: "):
         straggler("report", quickstart, "--out", tmp_path / "file" / "page.html")
