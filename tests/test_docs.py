@@ -1,6 +1,7 @@
 """What the documentation shows is run, and what it claims is compared."""
 
 import hashlib
+import math
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
+from fl.reproduction.plan import FULL, plan
 from netsim.traces import read_trace
 
 STRAGGLER = Path(sys.executable).with_name("straggler")
@@ -146,3 +148,78 @@ def test_the_commands_of_a_page_work_one_after_the_other(project, fetched, name,
             command, shell=True, cwd=project, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, (line, done.stderr)
+
+
+REPRODUCTION = Path("docs/reproduction.md").read_text(encoding="utf-8")
+
+
+def table_below(heading, *deeper):
+    """Return the rows of the first table below a heading of the reproduction, as cells."""
+    below = REPRODUCTION.split(f"\n## {heading}", 1)[1]
+    for one in deeper:
+        below = below.split(one, 1)[1]
+    rows = re.search(r"((?:^\|.*\|\n)+)", below, re.MULTILINE)[1].splitlines()
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+
+
+def test_the_reproduction_is_that_of_a_full_run():
+    assert "quick version" not in REPRODUCTION
+    runs = {row[0]: row[1:4] for row in table_below("What was run")}
+    for arm_experiment in {arm.experiment for arm in plan(FULL)}:
+        arms = [arm for arm in plan(FULL) if arm.experiment == arm_experiment]
+        assert int(runs[arm_experiment][0]) == sum(arm.num_seeds for arm in arms)
+        rounds = sorted({arm.scenario(1).rounds for arm in arms})
+        assert runs[arm_experiment][2] == ", ".join(map(str, rounds))
+
+
+def test_its_verdicts_follow_from_its_numbers():
+    checks = {}
+    for where, _what, found, claimed, so in table_below("The numbers behind the verdicts"):
+        mean, _, width = found.partition(" ± ")
+        mean, half = (float(text.split()[0]) for text in (mean, width or "0"))
+        words = claimed.split()
+        low = -math.inf if words[0] == "below" else float(words[1 if words[0] == "above" else 0])
+        high = math.inf if words[0] == "above" else float(words[-1])
+        if low < mean - half and mean + half < high:
+            expected = "yes"
+        else:
+            expected = "no" if mean + half < low or mean - half > high else "undecided"
+        # Numbers are rounded for people: only what rounding cannot have changed is held to it.
+        unclear = any(
+            abs(edge - end) < 0.02 * (half + abs(mean))
+            for edge in (low, high)
+            for end in (mean - half, mean + half)
+        )
+        assert so == expected or unclear, (where, found, claimed)
+        checks.setdefault(where, []).append(so)
+    verdicts = {}
+    for where, _says, verdict, why in table_below("Claim by claim"):
+        assert len(why) > 20
+        verdicts.setdefault(where, []).append(verdict.strip("*"))
+    assert set(verdicts) == set(checks)
+    for where, (only, *others) in verdicts.items():
+        if not others:
+            found = set(checks[where])
+            some = "holds" if found == {"yes"} else "holds partly"
+            none = "does not hold" if "no" in found else "undecided"
+            assert only == (some if "yes" in found else none), where
+
+
+def test_the_readme_has_the_table_of_the_reproduction():
+    measured = {row[0]: row for row in table_below("Table I")}
+    moving = {row[0]: row for row in table_below("Beyond the paper", "### Table I on a moving")}
+    rows = re.findall(
+        r"^\| ([a-z ]+) \| ([\d± .]+) \| ([\d.]+) \| ([\d± .]+) \| ([\d.]+) \|$",
+        README,
+        re.MULTILINE,
+    )
+    assert len(rows) == 4
+    for title, paper, stated, calibrated, at_3_kmh in rows:
+        name = {
+            "equal resources": "equal resources, one ratio",
+            "pruning only": "pruning only, one ratio",
+        }
+        row = measured[name.get(title, title)]
+        assert (row[1], row[3], row[8]) == (paper, calibrated, stated)
+        emergent = moving[row[0]][2].split("→ ")[1].split(" ±")[0]
+        assert float(emergent) == pytest.approx(float(at_3_kmh), abs=0.06)

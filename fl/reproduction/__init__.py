@@ -7,6 +7,8 @@ runner       runs the plan, a run on each core; finished ones are not run again
 measures     from run directories to the numbers of tables and figures
 claims       what the paper claims, each with a verdict computed from the runs
 figures      pictures
-page         the report: Markdown and HTML
+markdown     tables, and a page of HTML out of it
+beyond       what the paper does not have
+page         the report
 command      straggler reproduce
 """

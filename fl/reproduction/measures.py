@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -131,6 +132,22 @@ class Measures:
             pruning_ratio=_means(tables, "mean_pruning_ratio"),
             latency_ms=_means(tables, "latency_s", 1e3),
         )
+
+    def farthest(self, dataset: str, name: str) -> tuple[list[float], list[float]]:
+        """Return pruning ratio and accuracy at the end of the farthest device, the last one.
+
+        Each is a number for each seed.
+        """
+        ratios, accuracies = [], []
+        for folder in self._folders(dataset, name):
+            table = pq.read_table(
+                folder / "devices.parquet", columns=["device", "pruning_ratio", "test_accuracy"]
+            )
+            last = table.filter(pc.equal(table["device"], pc.max(table["device"])))
+            ratios.append(float(last["pruning_ratio"].to_numpy().mean()))
+            tested = last["test_accuracy"].drop_null().to_numpy()[None]
+            accuracies += _at_the_end(tested)
+        return ratios, accuracies
 
     def largest_gap(self, experiment: str, name: str) -> float:
         """Return how far emergent latencies are from predicted ones at most, relatively.

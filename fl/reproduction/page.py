@@ -1,45 +1,23 @@
 """The report: what was run, what came out, and what the paper says, as Markdown and as HTML."""
 
-import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-from markdown_it import MarkdownIt
-
 from fl.interval import interval
+from fl.reproduction.beyond import beyond_the_paper
 from fl.reproduction.calibration import Fit, table
 from fl.reproduction.claims import Check, Claim
-from fl.reproduction.measures import Latency, Measures
+from fl.reproduction.markdown import html_page, markdown_table
+from fl.reproduction.measures import Measures
 from fl.reproduction.plan import (
-    COMPARED,
     READINGS,
     SCENARIOS,
-    SPEEDS_KMH,
-    STATED_RATE,
     TITLES,
     Size,
-    moving_name,
 )
 from fl.reproduction.published import DEADLINE_MS, TABLE_1
 from fl.results import write_atomically
-
-#: The accuracy whose time is told.
-TARGET = 0.9
-_HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>The paper, reproduced</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; display: block; overflow-x: auto; font-size: 0.9em; }
-th, td { border: 1px solid #8886; padding: 0.3em 0.6em; text-align: left; vertical-align: top; }
-img { max-width: 100%; background: white; }
-blockquote { border-left: 4px solid #c60; margin-left: 0; padding-left: 1em; }
-</style></head><body>
-"""
 
 
 def write_page(
@@ -58,7 +36,7 @@ def write_page(
         _table_1(measures),
         _calibration(fits),
         _figures(claims, pictures),
-        _beyond(measures, pictures),
+        beyond_the_paper(measures, pictures),
         _evidence(claims),
         _choices(),
         _runs(measures),
@@ -66,7 +44,7 @@ def write_page(
     text = "\n\n".join(sections) + "\n"
     write_atomically(folder / "reproduction.md", text)
     page = folder / "reproduction.html"
-    write_atomically(page, _html(text, folder))
+    write_atomically(page, html_page(text, folder))
     return page
 
 
@@ -89,7 +67,9 @@ def _opening(size: Size) -> str:
 
 def _verdicts(claims: Sequence[Claim]) -> str:
     rows = [[one.where, one.says, f"**{one.verdict}**", one.why] for one in claims]
-    return "## Claim by claim\n\n" + _markdown([["", "the paper says", "verdict", "why"], *rows])
+    return "## Claim by claim\n\n" + markdown_table(
+        [["", "the paper says", "verdict", "why"], *rows]
+    )
 
 
 def _table_1(measures: Measures) -> str:
@@ -116,7 +96,7 @@ def _table_1(measures: Measures) -> str:
             f"{interval(calibrated.pruning_ratio).mean:.0%}", f"{as_stated:.1f}", stated_off,
         ])  # fmt: skip
     return (
-        "## Table I: latency of a round, ms\n\n" + _markdown(rows) + "\n\n"
+        "## Table I: latency of a round, ms\n\n" + markdown_table(rows) + "\n\n"
         "Closed form is Eq. (29) on the channel of the round's begin, emergent is what the clock came to; the channel "
         "stands still but for a new draw every half second, and every draw counts once. Equal resources and pruning only can "
         "be read in two ways. With a ratio for each device both meet the deadline, and the paper's numbers cannot be had. With "
@@ -132,7 +112,7 @@ def _calibration(fits: Sequence[Fit]) -> str:
         "Four numbers are fitted to four of the paper's: three rows of Table I (the first is met in any cell) and the half "
         "of the weights that Fig. 5 (c) says are sent. For each number of layers this is the nearest cell on a grid, by the "
         "closed forms over 1,000 draws of the channel; the first line is `scenarios/paper/calibrated.yaml`.\n\n"
-        + _markdown(table(fits))
+        + markdown_table(table(fits))
         + "\n\n38, 55 and a half seem to contradict each other, as 38/55 leaves only a third to be pruned. They do not: a "
         "scheme that prunes nothing needs no warm-up, so where computing is slow its 55 ms and the 38 ms differ by less "
         "than what is pruned. What does not fit is the radio: it takes 40 layers at full power each. As many numbers are "
@@ -163,63 +143,6 @@ def _figures(claims: Sequence[Claim], pictures: Mapping[str, Path]) -> str:
     return "\n\n".join(blocks).replace(".\n\n- ", ".\n- ")
 
 
-def _beyond(measures: Measures, pictures: Mapping[str, Path]) -> str:
-    return "\n\n".join([
-        "## Beyond the paper",
-        "### Accuracy over simulated time",
-        f"![Accuracy and loss over simulated time]({pictures['over-time'].as_posix()})",
-        _over_time(measures),
-        "### Table I on a moving channel",
-        f"![Latency of a round and late uploads at four speeds]({pictures['moving'].as_posix()})",
-        _moving(measures),
-    ])  # fmt: skip
-
-
-def _over_time(measures: Measures) -> str:
-    schemes = {name: measures.curves("fashion-mnist", name) for name in COMPARED}
-    titles = ["latency of a round, ms", "accuracy at the end, %"]
-    rows = [["", *titles, f"simulated seconds to {TARGET:.0%}"]]
-    for name, arm in schemes.items():
-        seconds = arm.seconds_to(TARGET)
-        rows.append([
-            TITLES[name], str(interval(arm.latency_ms)), str(interval(arm.last_accuracy).in_percent),
-            "not reached by all seeds" if seconds is None else str(interval(seconds)),
-        ])  # fmt: skip
-    gap = max(measures.largest_gap("fashion-mnist", name) for name in schemes)
-    stated, ours = measures.curves("fashion-mnist", "stated-rate"), schemes["proposed"]
-    return _markdown(rows) + (
-        "\n\nHere the channel is drawn anew every 100 ms, and the kernels are smaller than in Table I, so rounds are a "
-        "little shorter. In rounds that see one draw only, no device's emergent latency is further from Eq. (28) than "
-        f"{gap:.0e}, relatively. With the stated learning rate of {STATED_RATE:g} and one step a round, the proposed "
-        f"scheme has an accuracy of {stated.accuracy[0, -1]:.0%} after {stated.rounds[-1]} rounds; with ours "
-        f"{ours.accuracy[0, -1]:.0%}."
-    )
-
-
-def _moving(measures: Measures) -> str:
-    speeds = ["stands still", *(f"{speed} km/h" for speed in SPEEDS_KMH)]
-    rows = [["", *speeds, *(f"late, {speed}" for speed in speeds)]]
-    for reading in READINGS:
-        arms = [measures.latency("moving", moving_name(reading, v)) for v in SPEEDS_KMH]
-        latencies = [measures.latency("calibrated", reading), *arms]
-        rows.append([
-            TITLES[reading],
-            *(_predicted_and_emergent(latency) for latency in latencies),
-            *(f"{np.mean(one.late):.0%} / {np.mean(one.late_rounds):.0%}" for one in latencies),
-        ])  # fmt: skip
-    return _markdown(rows) + (
-        "\n\nMedian latency of a round in ms, predicted → emergent; and late uploads / rounds with one. Decisions are taken on "
-        f"the channel of the round's begin. The schemes with a ratio for each device are predicted to meet {DEADLINE_MS:g} ms in every "
-        "round; by how much they do not, the closed form cannot see. A round ends when its slowest device has got through, "
-        "so on a moving channel the next one begins with that device's channel better than a fair draw."
-    )
-
-
-def _predicted_and_emergent(latency: Latency) -> str:
-    predicted = interval(latency.predicted_median_ms)
-    return f"{predicted.mean:.1f} → {interval(latency.emergent_median_ms)}"
-
-
 def _evidence(claims: Sequence[Claim]) -> str:
     rows = [["", "number", "found", "claimed", "so?"]]
     for claim in claims:
@@ -229,7 +152,7 @@ def _evidence(claims: Sequence[Claim]) -> str:
     return (
         "## The numbers behind the verdicts\n\n"
         "A claim holds if all of its numbers are, with their whole intervals, where it says; it holds partly if some are, and it is undecided "
-        "if all that can be said is that the seeds differ by more.\n\n" + _markdown(rows)
+        "if all that can be said is that the seeds differ by more.\n\n" + markdown_table(rows)
     )
 
 
@@ -247,7 +170,7 @@ def _choices() -> str:
         "## What the paper does not state, or what is not followed\n\n"
         "Values of our own choice, as they stand in `scenarios/paper/`; everything else there is the paper's. Two readings "
         "stand in `fl/reproduction/plan.py`: one ratio for all, and a ratio that leaves out what is never pruned.\n\n"
-        + _markdown(rows)
+        + markdown_table(rows)
     )
 
 
@@ -275,22 +198,6 @@ def _runs(measures: Measures) -> str:
     told_versions = ", ".join(f"{name} {text}" for name, text in versions)
     began, ended = (choose(one["started"] for one in every) for choose in (min, max))
     return (
-        "## What was run\n\n" + _markdown(rows) + "\n\n"
+        "## What was run\n\n" + markdown_table(rows) + "\n\n"
         f"The first run began at {began}, the last at {ended}. Versions: {told_versions}."
     )
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    head, *body = (f"| {' | '.join(row)} |" for row in rows)
-    return "\n".join([head, "|" + "---|" * len(rows[0]), *body])
-
-
-def _html(text: str, folder: Path) -> str:
-    """Return the page in one file: pictures are within it."""
-
-    def embedded(match: re.Match[str]) -> str:
-        data = base64.b64encode((folder / match[1]).read_bytes()).decode()
-        return f'<img src="data:image/svg+xml;base64,{data}"'
-
-    body = MarkdownIt("commonmark").enable("table").render(text)
-    return _HEAD + re.sub(r'<img src="([^"]+)"', embedded, body) + "</body></html>\n"

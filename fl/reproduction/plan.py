@@ -68,7 +68,7 @@ class Size:
 
 
 FULL = Size("full", 4, 10, RATIOS, {})
-QUICK = Size("quick", 2, 3, (0.0, 0.5, 0.9), {"rounds": 8, "learning": {"test_samples": 100}})
+QUICK = Size("quick", 2, 3, (0.0, 0.6, 0.9), {"rounds": 8, "learning": {"test_samples": 100}})
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,14 @@ def test_curves_are_the_tests_of_each_seed(folder, measures):
     assert measures.largest_gap("synthetic", "proposed") < 1e-9  # within a draw nothing moves
 
 
+def test_the_farthest_device_is_the_last(folder, measures):
+    ratios, accuracies = measures.farthest("synthetic", "proposed")
+    for index, seed in enumerate((1, 2)):
+        rows = [r for r in opened(folder, ARMS[2], seed).devices.to_pylist() if r["device"] == 9]
+        assert ratios[index] == pytest.approx(np.mean([row["pruning_ratio"] for row in rows]))
+        assert accuracies[index] == rows[-1]["test_accuracy"]
+
+
 def test_manifests_are_gathered_by_experiment(measures):
     found = measures.manifests()
     assert {name: [one["seed"] for one in made] for name, made in found.items()} == {
