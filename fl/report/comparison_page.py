@@ -195,7 +195,5 @@ def _interval_columns(
 
 
 def _line(index: int) -> dict[str, object]:
-    return {
-        "color": COLOURS[index % len(COLOURS)],
-        "dash": DASHES[index // len(COLOURS) % len(DASHES)],
-    }
+    """Return the looks of an arm's lines: another colour, and another dash for those who see none."""
+    return {"color": COLOURS[index % len(COLOURS)], "dash": DASHES[index % len(DASHES)]}

@@ -118,7 +118,7 @@ class Recording:
         return radio.channels
 
     def some_devices(self, most: int) -> list[int]:
-        """Return all devices or, if there are more than *most*, at most so many of them.
+        """Return all devices or, if there are more than *most*, so many of them.
 
         Half of these are the ones who straggled most often, the others are evenly spread.
         """
@@ -126,5 +126,6 @@ class Recording:
             return list(range(self.num_devices))
         last, times = np.unique(self.rounds["straggler"].to_numpy(), return_counts=True)
         often = last[np.argsort(-times, kind="stable")][: most // 2].tolist()
-        spread = np.linspace(0, self.num_devices - 1, most - len(often)).round().astype(int)
-        return sorted({*often, *spread.tolist()})
+        others = np.delete(np.arange(self.num_devices), often)
+        spread = np.linspace(0, len(others) - 1, most - len(often)).round().astype(int)
+        return sorted([*often, *others[spread].tolist()])

@@ -211,9 +211,9 @@ def test_senseless_numbers_are_refused(make, message):
 @pytest.mark.parametrize("law", [Iid(), ByLabel(2), Shards(2), Dirichlet(10.0)])
 def test_ten_thousand_devices_are_no_trouble(law):
     labels = np.repeat(np.arange(10), 6000)
-    began = time.monotonic()
+    began = time.process_time()
     made = divide(law, 10_000, test_samples=20, train=labels)
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
     assert len(made.train) == len(made.test) == 10_000
     assert sum(map(len, made.train)) == 60_000
 
