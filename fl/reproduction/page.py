@@ -138,7 +138,9 @@ def _figures(claims: Sequence[Claim], pictures: Mapping[str, Path]) -> str:
     for name, (where, title) in titles.items():
         blocks.append(f"### {where}: {title}\n\n![{where}]({pictures[name].as_posix()})")
         blocks += [
-            f"- {one.says}: **{one.verdict}**." for one in claims if one.where.startswith(where)
+            f"- {one.where}: {one.says}: **{one.verdict}**."
+            for one in claims
+            if one.where.startswith(where)
         ]
     return "\n\n".join(blocks).replace(".\n\n- ", ".\n- ")
 
