@@ -13,9 +13,13 @@ class OwnCodeError(InputError):
     """A class that a scenario names and that cannot be used."""
 
 
+CLASS_NAME = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
+"""What ``module:Class`` looks like."""
+
+
 def is_class_name(text: str) -> bool:
     """Return whether *text* has the form ``module:Class``."""
-    return re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text) is not None
+    return re.fullmatch(CLASS_NAME, text) is not None
 
 
 def at_fault(error: Exception) -> str:

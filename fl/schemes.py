@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
-from fl.own_code import is_class_name
+from fl.own_code import CLASS_NAME, is_class_name
 
 
 class FixedRatio(BaseModel):
@@ -58,7 +58,12 @@ def _check_class(name: str) -> str:
     return name
 
 
-OwnClass = Annotated[str, Field(strict=True), AfterValidator(_check_class)]
+OwnClass = Annotated[
+    str,
+    # For editors: without it, a word would be two kinds of value at once.
+    Field(strict=True, json_schema_extra={"pattern": CLASS_NAME}),
+    AfterValidator(_check_class),
+]
 """A class of one's own."""
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
