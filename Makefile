@@ -14,7 +14,7 @@ demo: .venv/run.stamp  ## run the quickstart, then let devices learn, and say wh
 	  echo "Fashion-MNIST cannot be had here; its place is taken by a synthetic data set."; \
 	  $(BIN)/straggler run scenarios/fashion-mnist.yaml --set name=synthetic --set learning.dataset=synthetic; \
 	fi
-	@echo "Next: $(BIN)/straggler run scenarios/quickstart.yaml --set late=drop, or another of scenarios/README.md"
+	@echo "Next: $(BIN)/straggler report runs/quickstart, to look at it; or another run of scenarios/README.md"
 
 reproduce: .venv/run.stamp  ## the paper's Table I and Figures 3 to 6: an hour; resumes where it was left
 	$(BIN)/straggler reproduce
