@@ -51,8 +51,8 @@ def _over_time(measures: Measures) -> str:
     gap = max(measures.largest_gap("fashion-mnist", name) for name in schemes)
     stated, ours = measures.curves("fashion-mnist", "stated-rate"), schemes["proposed"]
     return markdown_table(rows) + (
-        "\n\nHere the channel is drawn anew every 100 ms, and the kernels are smaller than in Table I, so rounds are a "
-        "little shorter. In rounds that see one draw only, no device's emergent latency is further from Eq. (28) than "
+        "\n\nHere the channel is drawn anew every 100 ms, and the kernels are smaller than in Table I, so rounds "
+        "differ a little from it. In rounds that see one draw only, no device's emergent latency is further from Eq. (28) than "
         f"{gap:.0e}, relatively. With the stated learning rate of {STATED_RATE:g} and one step a round, the proposed "
         f"scheme has an accuracy of {stated.accuracy[0, -1]:.0%} after {stated.rounds[-1]} rounds; with ours "
         f"{ours.accuracy[0, -1]:.0%}."

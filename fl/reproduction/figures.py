@@ -132,7 +132,7 @@ def _over_time(measures: Measures, _size: Size) -> Figure:
         _lines(panel, arms, column, over_time=True)
     panels[0].set(title="Test accuracy", ylabel="%")
     panels[1].set(title="Test loss", ylabel="loss", yscale="log")
-    panels[1].legend(fontsize=7.5)
+    panels[1].legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
