@@ -20,7 +20,7 @@ from fl.report.plot_tables import Shown
 
 SINGLE_COLUMN_IN = 3.5
 DOUBLE_COLUMN_IN = 7.2
-BLUE, RED, GREEN, PURPLE, GREY = "#4477aa", "#ee6677", "#228833", "#aa3377", "#777777"
+BLUE, RED, GREEN, PURPLE = "#4477aa", "#ee6677", "#228833", "#aa3377"
 #: A colour and a hatch for each phase of a round. Who waits does nothing: only lines.
 PHASE_LOOKS = {
     "broadcast": ("#bbbbbb", ""),
