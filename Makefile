@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo reproduce test lint types browser pytest bench clean
+.PHONY: demo reproduce test lint types browser pytest bench bench-peers clean
 
 demo: .venv/run.stamp  ## run the quickstart, then let devices learn, and say where to look
 	$(BIN)/straggler run scenarios/quickstart.yaml
@@ -33,8 +33,12 @@ browser:
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } \
 	  || echo "Chromium cannot be had here: the tests of pages in a browser are left out"
 
+# Tests on a Ray cluster go last, a file at a time: two clusters at once are too much for two cores.
 pytest: .venv/dev.stamp browser
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 -m "not ray"
+	for file in $$(grep --recursive --files-with-matches --include '*.py' pytest.mark.ray tests); do \
+	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -m ray $$file || exit 1; \
+	done
 
 bench: .venv/dev.stamp  ## speed, as ratios
 	$(BIN)/python benchmarks/events.py
@@ -42,8 +46,11 @@ bench: .venv/dev.stamp  ## speed, as ratios
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/allocation.py
 
+bench-peers: .venv/run.stamp  ## the same work in other frameworks, as ratios; installs them on first use
+	$(BIN)/python benchmarks/peers/run.py
+
 clean:
-	rm -rf .venv runs
+	rm -rf .venv .venv-peers runs
 
 .venv/run.stamp: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

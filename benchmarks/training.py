@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from plain_algorithm import PlainCnn, federate
 
+from fl.directory import run_directory
 from fl.experiment import Experiment
-from fl.results import run_directory
 from fl.round import WAIT
 from fl.scenario import load_scenario
 from fl.training.engine import EngineChoice

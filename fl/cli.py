@@ -1,9 +1,11 @@
 """The command ``straggler``."""
 
 import json
+import shlex
 import signal
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -12,15 +14,24 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from fl.command_options import AllowCode
 from fl.data_commands import data_app
+from fl.directory import (
+    CHECKPOINT_EVERY_S,
+    clear_unfinished,
+    is_finished,
+    is_unfinished,
+    run_directory,
+)
 from fl.experiment import Experiment
 from fl.report_command import report_command
 from fl.reproduction.command import reproduce_command
-from fl.results import free_directory, run_directory
+from fl.results import free_directory
 from fl.round import Outcome
 from fl.scenario import Scenario, json_schema, load_scenario, reference, write_scenario
-from fl.summary import Summary, summarise_directory, told_gap, told_seconds
-from fl.tensorboard import tensorboard_log
+from fl.study.command import study_command
+from fl.summary import Summary, summarise_directory, told_gap, told_seconds, told_size
+from fl.tensorboard import Log, tensorboard_log
 from fl.timeline_command import timeline_command
 from fl.trace_commands import trace_app
 from fl.trace_import import import_command
@@ -39,6 +50,7 @@ scenario_app = typer.Typer(help="Check and show scenario files.", no_args_is_hel
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(trace_app, name="trace")
 app.add_typer(data_app, name="data")
+app.command("study")(study_command)
 app.command("report")(report_command)
 app.command("timeline")(timeline_command)
 app.command("reproduce")(reproduce_command)
@@ -53,33 +65,58 @@ Settings = Annotated[
 
 
 @app.command("run")
-def run_command(
+def run_command(  # noqa: PLR0913, PLR0917 -- an option for each thing to say
     scenario: ScenarioFile,
     settings: Settings = None,
     out: Annotated[
         Path | None, typer.Option(help="The run directory; by default runs/NAME.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was interrupted.")
+    ] = False,
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="How often to make sure of finished rounds; 0: each."
+        ),
+    ] = CHECKPOINT_EVERY_S,
     engine: Annotated[
-        str, typer.Option(help="What computes what devices learn: inline or processes.")
+        str, typer.Option(help="What computes what devices learn: inline, processes or ray.")
     ] = "processes",
     workers: Annotated[
         int | None, typer.Option(help="How many processes; by default one for each core.")
     ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="A Ray cluster; by default one that runs here, or is started for the run.",
+        ),
+    ] = None,
     tensorboard: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write events for TensorBoard, too.")
     ] = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario, and leave a run directory."""
-    choice = EngineChoice.of(engine, workers)
-    experiment = Experiment(load_scenario(scenario, settings or []))
+    choice = EngineChoice.of(engine, workers, address)
+    experiment = Experiment(load_scenario(scenario, settings or []), allow_code=allow_code)
     checked = experiment.scenario
-    folder = out if out is not None else free_directory(Path("runs"), checked.name)
+    folder = out if out is not None else _default_folder(checked.name, resume=resume)
+    if resume and is_finished(folder, experiment):
+        clear_unfinished(folder)
+        typer.echo(f"{folder}: is finished; nothing is left to do\n")
+        _print_summary(summarise_directory(folder), checked)
+        return
     with (
-        run_directory(folder, experiment, choice) as directory,
-        tensorboard_log(tensorboard) if tensorboard else nullcontext() as log,
+        _telling_how_to_go_on(scenario, settings or [], folder),
+        run_directory(
+            folder, experiment, choice, resume=resume, checkpoint_every_s=checkpoint_every
+        ) as directory,
+        _log(tensorboard, directory.position.round) as log,
         _progress_bar() as bar,
     ):
-        task = bar.add_task(checked.name, total=checked.rounds)
+        task = bar.add_task(checked.name, total=checked.rounds, completed=directory.position.round)
 
         def report(outcome: Outcome) -> None:
             bar.update(task, completed=outcome.round + 1)
@@ -92,14 +129,52 @@ def run_command(
     typer.echo(f"\nResults are in {folder}")
 
 
+def _default_folder(name: str, *, resume: bool) -> Path:
+    runs = Path("runs")
+    return runs / name if resume else free_directory(runs, name)
+
+
+def _log(folder: Path | None, first: int) -> AbstractContextManager[Log | None]:
+    return nullcontext() if folder is None else tensorboard_log(folder, first)
+
+
+class _StoppedError(RuntimeError):
+    """A run that was stopped by what is not its fault, and can go on."""
+
+
+@contextmanager
+def _telling_how_to_go_on(scenario: Path, settings: list[str], folder: Path) -> Iterator[None]:
+    """Say how to go on with a run that was stopped, if it can."""
+    try:
+        yield
+    except (OSError, WorkerError, KeyboardInterrupt, SystemExit) as error:
+        if not is_unfinished(folder):
+            raise
+        changes = [part for setting in settings for part in ("--set", setting)]
+        words = ["straggler", "run", str(scenario), *changes, "--resume", "--out", str(folder)]
+        how = f"go on with: {shlex.join(words)}"
+        if isinstance(error, OSError):
+            raise _StoppedError(f"{_told(error)}; mend that, then {how}") from None
+        if isinstance(error, WorkerError):
+            raise _StoppedError(f"{error}; {how}") from None
+        typer.echo(f"straggler: stopped; {how}", err=True)
+        raise
+
+
+def _told(error: OSError) -> str:
+    return f"{error.filename or 'output'}: {error.strerror or error}"
+
+
 @scenario_app.command("check")
 def check_command(
     files: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files.")],
     settings: Settings = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Check scenarios, and the traces they name, without running them."""
     for file in files:
-        checked = Experiment(load_scenario(file, settings or [])).scenario
+        checked = load_scenario(file, settings or [])
+        Experiment(checked, allow_code=allow_code)
         typer.echo(f"{file}: {checked.devices.count} devices, {checked.rounds} rounds: good")
 
 
@@ -130,11 +205,11 @@ def main() -> None:
     except InputError as error:
         typer.echo(f"straggler: {error}", err=True)
         sys.exit(2)
-    except WorkerError as error:
+    except (WorkerError, _StoppedError) as error:
         typer.echo(f"straggler: {error}", err=True)
         sys.exit(1)
     except OSError as error:
-        typer.echo(f"straggler: {error.filename or 'output'}: {error.strerror}", err=True)
+        typer.echo(f"straggler: {_told(error)}", err=True)
         sys.exit(1)
 
 
@@ -155,7 +230,7 @@ def _progress_bar() -> Progress:
 def _print_summary(summary: Summary, scenario: Scenario) -> None:
     console = Console(highlight=False)
     table = Table(show_header=False, title=scenario.name, title_justify="left", min_width=50)
-    table.add_row("rounds x devices", f"{summary.num_rounds} x {summary.num_devices}")
+    table.add_row("rounds x devices", told_size(summary, scenario.devices.count))
     table.add_row("simulated time", told_seconds(summary.simulated_s))
     percentiles = " / ".join(told_seconds(value) for value in summary.latency_s.values())
     table.add_row("round latency p50 / p95 / p99", percentiles)

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from fl.command_options import AllowCode
 from fl.data import CACHE, CATALOGUE, Entry, Kept, cache_folder, entry_of, fetch, kept
 from fl.experiment import Experiment
 from fl.scenario import ScenarioError, load_scenario
@@ -56,9 +57,11 @@ def partition_command(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value.")
     ] = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Print how many training samples of which label each device of a scenario holds."""
-    enrolment = Experiment(load_scenario(scenario, settings or [])).enrolment
+    checked = load_scenario(scenario, settings or [])
+    enrolment = Experiment(checked, allow_code=allow_code).enrolment
     if enrolment is None:
         raise ScenarioError(f"{scenario}: learning: is missing; nothing is divided")
     labels = range(enrolment.dataset.num_labels)

@@ -1,7 +1,7 @@
 """From what a scenario says of learning to devices with data and weights."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 
 import numpy as np
@@ -22,16 +22,18 @@ from fl.data import (
     load_dataset,
     partition_samples,
 )
+from fl.estimate import check_personal_parts
 from fl.learning import Learning
 from fl.models.building import build_network
 from fl.scenario import BoundConstants, NamedModel, Partition, Scenario
 from fl.training.batches import Images
 from fl.training.cohort import Cohort
-from fl.training.engine import EngineChoice
+from fl.training.engine import Engine, EngineChoice, worker_count
 from fl.training.errors import DivergedError
 from fl.training.inline import inline
 from fl.training.landscape import estimate_constants
 from fl.training.processes import processes
+from fl.training.ray_tasks import ray_tasks
 from fl.training.recipe import Recipe
 from fl.training.shared_memory import shared_rows
 from netsim.streams import Streams
@@ -60,6 +62,7 @@ class Enrolment:
             self.dataset.num_labels,
             streams("learning.weights"),
         )
+        check_personal_parts(scenario, self.network.personal.num_weights)
         limit = None if block.test_samples == "all" else block.test_samples
         self._partition = partition_samples(
             _law(block.partition),
@@ -98,8 +101,7 @@ class Enrolment:
         cohort = self._cohort(shared_rows if choice.name == "processes" else _rows)
         samples = np.array([len(held) for held in self._partition.train])
         by_samples = self._block.weighting == "samples"
-        engine = inline(cohort) if choice.name == "inline" else processes(cohort, choice.workers)
-        with engine as running:
+        with _engine(cohort, choice) as running:
             yield Learning(
                 cohort=cohort,
                 engine=running,
@@ -152,6 +154,14 @@ class Enrolment:
             optimizer=block.optimizer,
             momentum=block.momentum or 0.0,
         )
+
+
+def _engine(cohort: Cohort, choice: EngineChoice) -> AbstractContextManager[Engine]:
+    if choice.name == "ray":
+        return ray_tasks(cohort, choice.address, choice.workers)
+    if choice.name == "processes":
+        return processes(cohort, worker_count(choice.workers))
+    return inline(cohort)
 
 
 def _rows(vector: Tensor, count: int) -> Tensor:

@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from simpy import Environment
 
 from fl.allocation import Decision, Policy
+from fl.estimate import check_memory
 from fl.models import Cost
+from fl.own_code import refuse_code
+from fl.participants import Participants, Seats
 from fl.radio import Radio, check_finite
 from fl.round import PHASES, Device, Outcome, Rules, Server
 from fl.scenario import (
@@ -20,7 +23,6 @@ from fl.scenario import (
 )
 from fl.tables import Collector, Sink
 from fl.training.engine import EngineChoice
-from netsim.cpu import Cpu
 from netsim.errors import StalledError
 from netsim.streams import Streams
 from netsim.timeline import Timeline
@@ -40,16 +42,27 @@ _PAPER_IMAGES = (1, 28, 28), 10
 class Experiment:
     """A scenario with everything it names read and checked, ready to run once or often."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, *, allow_code: bool = False) -> None:
         """Draw what is drawn per device, and read the trace and the data.
 
+        Args:
+            scenario: What is run.
+            allow_code: Whether classes of somebody's own that it names may be imported, and run.
+
         Raises:
-            InputError: The trace, the data or the model do not fit the scenario.
+            InputError: The trace, the data or the model do not fit the scenario, or it all does not
+                fit into memory.
         """
+        if not allow_code:
+            refuse_code(scenario.name, scenario.own_code)
+        check_memory(scenario)
         self.scenario = scenario
         self._streams = Streams(scenario.seed)
         self.enrolment = _enrolment(scenario, self._streams)
         self._radio = Radio(scenario, self._streams)
+        self._participants = Participants(
+            scenario.devices.count, scenario.num_participants, self._streams
+        )
         self._topology = _topology(scenario)
         self.cost = self._make_cost()
         """What a round takes of each device."""
@@ -81,7 +94,7 @@ class Experiment:
         progress: Callable[[Outcome], None] = lambda _outcome: None,
         engine: EngineChoice = EngineChoice(),  # noqa: B008 -- it is frozen
     ) -> None:
-        """Run all rounds.
+        """Run all rounds that the sink does not have yet.
 
         Args:
             sink: Takes the results.
@@ -96,8 +109,10 @@ class Experiment:
             self._run(sink, progress, None)
             return
         with self.enrolment.learning(engine) as learning:
-            constants = self.enrolment.constants(learning.cohort)
+            sink.facts["workers"] = learning.engine.workers
+            constants = self.enrolment.constants(learning.cohort)  # of the first weights
             try:
+                sink.restore(learning)
                 self._run(sink, progress, learning)
             finally:
                 sink.facts["training_seconds"] = learning.effort.training_s
@@ -112,42 +127,46 @@ class Experiment:
         learning: "Learning | None",
     ) -> None:
         scenario = self.scenario
-        env = Environment()
+        env = Environment(sink.position.now_s)
         timeline = Timeline(PHASES)
         kind = HeldUplink if scenario.uplink.release == "hold" else RedistributedUplink
-        uplink = kind(env, self._radio.bandwidth_hz, self._radio.channels)
+        seats = Seats(self._participants, self.cost, self._radio.channels)
+        uplink = kind(env, self._radio.bandwidth_hz, seats.channels)
         links = [self._topology.wireless(0), *self._topology.backhaul()]
         backhaul = [Wire(env, link) for link in links if not link.is_free]
         server = Server(env, uplink, backhaul, timeline, self._rules(), learning)
-        devices = [
-            Device(index, Cpu(env, frequency_hz), work, server)
-            for index, (frequency_hz, work) in enumerate(
-                zip(self.cost.frequency_hz.tolist(), self.cost.workloads(), strict=True)
-            )
-        ]
+        devices = seats.devices(server)
         tables = Collector(sink, timeline, self.cost, scenario.deadline)
 
         def decide(now_s: float) -> Decision:
-            return self.policy.decide(server.round, self._radio.known_efficiency(now_s))
+            who = seats.call(server.round, devices, uplink)
+            known = self._radio.known_efficiency(now_s, seats.channels)
+            return self.policy.decide(server.round, known, who)
 
         def report(outcome: Outcome) -> None:
             tables.append(outcome)
             progress(outcome)
+            if sink.is_due:
+                tables.flush()
+                sink.keep(learning)
 
-        whole_run = env.process(server.run(devices, scenario.rounds, decide, report))
+        rounds = server.run(devices, scenario.rounds, decide, report, sink.position.round)
+        whole_run = env.process(rounds)
         # What trains leaves cycles for the collector, what only waits does not.
         with _no_garbage_collection() if learning is None else nullcontext():
             try:
                 env.run(whole_run)
+                tables.flush()
             except BaseException as error:
                 if learning is not None:
-                    learning.abandon()
+                    learning.settle()
+                with suppress(OSError):  # the disk may be what failed
+                    tables.flush()
+                    sink.keep(learning)
                 stalled = isinstance(error, RuntimeError) and env.peek() == float("inf")
                 if stalled and whole_run.is_alive:
                     raise self._stalled(server, devices) from None
                 raise
-            finally:
-                tables.flush()
 
     def _rules(self) -> Rules:
         scenario = self.scenario
@@ -224,7 +243,9 @@ def _topology(scenario: Scenario) -> Topology:
         Link(hop.capacity if hop.capacity is not None else float("inf"), hop.latency)
         for hop in scenario.network.backhaul
     ]
-    return Topology.star(scenario.devices.count, scenario.uplink.latency, hops)
+    # All devices have the same edge to the base station, so one stands for all: a node and an
+    # edge for each of a million would take a gigabyte, and nobody would look at them.
+    return Topology.star(1, scenario.uplink.latency, hops)
 
 
 @contextmanager

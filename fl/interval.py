@@ -37,7 +37,11 @@ class Interval:
     @property
     def in_percent(self) -> "Interval":
         """A part as a percentage."""
-        return Interval(self.mean * 100, self.half_width * 100)
+        return self.scaled(100)
+
+    def scaled(self, factor: float) -> "Interval":
+        """Return it in another unit."""
+        return Interval(self.mean * factor, self.half_width * factor)
 
     def __str__(self) -> str:
         """Return it for people: two digits of the half width, and the mean to match."""
@@ -47,6 +51,15 @@ class Interval:
             return f"{self.mean:#.4g}"
         decimals = max(1 - math.floor(math.log10(self.half_width)), 0)
         return f"{self.mean:.{decimals}f} ± {self.half_width:.{decimals}f}"
+
+    def told_with_sign(self) -> str:
+        """Return a difference for people: with its sign and, if it cannot be by chance, a star.
+
+        >>> Interval(2.0, 0.5).told_with_sign(), Interval(-0.1, 0.5).told_with_sign()
+        ('+2.00 ± 0.50 *', '-0.10 ± 0.50')
+        """
+        sign = "" if self.mean < 0 else "+"
+        return f"{sign}{self}{' *' if self.low > 0 or self.high < 0 else ''}"
 
 
 def interval(observations: Sequence[float]) -> Interval:
@@ -67,6 +80,23 @@ def interval(observations: Sequence[float]) -> Interval:
 def difference(ours: Sequence[float], others: Sequence[float]) -> Interval:
     """Return the mean of *ours* - *others*, seed by seed."""
     return interval(np.subtract(ours, others).tolist())
+
+
+def unpaired_difference(ours: Sequence[float], others: Sequence[float]) -> Interval:
+    """Return the mean of *ours* less that of *others*, which share no seeds (Welch's t)."""
+    means, squares = [], []
+    for values in (ours, others):
+        if len(values) < 2:
+            return Interval(float(np.mean(ours) - np.mean(others)), np.inf)
+        means.append(float(np.mean(values)))
+        squares.append(float(np.var(values, ddof=1)) / len(values))
+    total = sum(squares)
+    if total == 0:
+        return Interval(means[0] - means[1], 0.0)
+    sizes = (len(ours), len(others))
+    freedom = total**2 / sum(s**2 / (n - 1) for s, n in zip(squares, sizes, strict=True))
+    half_width = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * math.sqrt(total)
+    return Interval(means[0] - means[1], half_width)
 
 
 def slope(at: Sequence[float], observations: Sequence[Sequence[float]]) -> Interval:

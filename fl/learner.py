@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 class Learnt(Protocol):
-    """What came of a round for what is learnt; arrays are indexed by device, NaN is not known."""
+    """What came of a round for what is learnt; arrays are of all devices, NaN is not known."""
 
     @property
     def samples(self) -> NDArray[np.int64]:
@@ -16,7 +16,7 @@ class Learnt(Protocol):
 
     @property
     def train_loss(self) -> NDArray[np.float64]:
-        """Mean over the mini-batches of each device that was through with its updates."""
+        """Mean over the mini-batches of each who took part and was through with its updates."""
 
     @property
     def fewest_keepers(self) -> int:
@@ -34,12 +34,18 @@ class Learnt(Protocol):
 class Learner(Protocol):
     """What the devices learn, round by round."""
 
-    def begin(self, round_: int, kept: Sequence[int]) -> None:
-        """Let the devices train with what is broadcast, and keep so many weights."""
+    def begin(self, round_: int, kept: Sequence[int], devices: Sequence[int]) -> None:
+        """Let devices train with what is broadcast.
+
+        Args:
+            round_: Which round begins.
+            kept: How many weights each of them keeps.
+            devices: Who takes part.
+        """
 
     def aggregate(self, reached: Sequence[int]) -> Learnt:
         """Make the next global part, and let devices keep their personal parts.
 
         Args:
-            reached: The phase that each device came to; those who wait have arrived.
+            reached: The phase that each who takes part came to; those who wait have arrived.
         """

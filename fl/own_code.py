@@ -1,9 +1,14 @@
-"""Classes of one's own that a scenario names as ``module:Class``."""
+"""Classes of one's own that a scenario names as ``module:Class``.
+
+To use one is to run its module, which may do whatever the person who runs it may do. So a
+scenario that names one is refused until that person allows it: see `refuse_code`.
+"""
 
 import importlib
 import re
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 
 from netsim.errors import InputError
@@ -22,6 +27,25 @@ def is_class_name(text: str) -> bool:
     return re.fullmatch(CLASS_NAME, text) is not None
 
 
+def refuse_code(scenario: str, named: Mapping[str, str]) -> None:
+    """Refuse a scenario that names classes, where nobody has allowed that.
+
+    Args:
+        scenario: Its name.
+        named: The classes that it names, by key.
+
+    Raises:
+        OwnCodeError: There are some.
+    """
+    lines = [
+        f"{scenario}: {key}: {name} is code that is not part of Straggler, and running it may do "
+        "anything that you may do; if you trust it, add --allow-code (in Python: allow_code=True)"
+        for key, name in named.items()
+    ]
+    if lines:
+        raise OwnCodeError("\n".join(lines))
+
+
 def at_fault(error: Exception) -> str:
     """Return where an error was raised, and what it says, in one line."""
     frames = traceback.extract_tb(error.__traceback__)
@@ -32,6 +56,8 @@ def at_fault(error: Exception) -> str:
 
 def load_class(name: str, key: str) -> type:
     """Return the class ``module:Class``; modules of the current folder are found, too.
+
+    This runs the module: whoever asks has seen to it that somebody allows that.
 
     Args:
         name: As written in the scenario.

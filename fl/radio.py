@@ -1,6 +1,7 @@
 """From what a scenario says of its radio to channels, and to the rates that shares give."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,12 +54,17 @@ class Radio:
             return FixedNoise(efficiency * self.bandwidth_hz)
         return NoiseDensity(self.bandwidth_hz, snr_of_efficiency(efficiency))
 
-    def known_efficiency(self, now_s: float) -> NDArray[np.float64]:
-        """Return the channel state of a while ago, in bit/s/Hz; before the run there was none."""
-        known_at_s = max(now_s - self._scenario.csi_age, 0.0)
-        return np.array([channel.efficiency(known_at_s) for channel in self.channels])
+    def known_efficiency(self, now_s: float, channels: Sequence[Channel]) -> NDArray[np.float64]:
+        """Return the channel state of a while ago, in bit/s/Hz; before the run there was none.
 
-    def _make_channels(self) -> list[Channel]:
+        Args:
+            now_s: When it is asked for.
+            channels: Of whom.
+        """
+        known_at_s = max(now_s - self._scenario.csi_age, 0.0)
+        return np.array([channel.efficiency(known_at_s) for channel in channels])
+
+    def _make_channels(self) -> Sequence[Channel]:
         channel = self._scenario.uplink.channel
         snr = self._snr_of_unit_gain()
         in_noise = self._scenario.uplink.noise_density is not None
@@ -67,8 +73,8 @@ class Radio:
                 snr = snr * self._each("uplink.channel.gain", channel.gain)
             check_finite(self._scenario.name, "gain x transmit power / noise power", snr)
             if in_noise:
-                return [ConstantInNoise(value) for value in snr.tolist()]
-            return [Constant(value) for value in shannon_efficiency(snr).tolist()]
+                return _Standing(ConstantInNoise, snr)
+            return _Standing(Constant, shannon_efficiency(snr))
         assert self.trace is not None
         offsets_s = self._each("uplink.channel.offset", channel.offset)
         play = replay_trace_in_noise if in_noise else replay_trace
@@ -107,6 +113,29 @@ class Radio:
 
     def _each(self, purpose: str, value: PerDevice) -> NDArray[np.float64]:
         return value.values(self._scenario.devices.count, lambda: self._streams(purpose))
+
+
+class _Standing(Sequence[Channel]):
+    """Channels that stand still, each made when it is asked for: of a million, few may be."""
+
+    def __init__(self, kind: Callable[[float], Channel], values: NDArray[np.float64]) -> None:
+        self._kind = kind
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, device: int) -> Channel: ...
+    @overload
+    def __getitem__(self, device: slice) -> "_Standing": ...
+    def __getitem__(self, device: int | slice) -> "Channel | _Standing":
+        if isinstance(device, slice):
+            return _Standing(self._kind, self._values[device])
+        return self._kind(float(self._values[device]))
+
+    def __iter__(self) -> Iterator[Channel]:
+        return map(self._kind, self._values.tolist())
 
 
 def _read_trace(scenario: Scenario) -> Trace | None:

@@ -56,7 +56,7 @@ class Rules:
 
 
 class Outcome(NamedTuple):
-    """What came of one round; sequences are indexed by device."""
+    """What came of one round; sequences have one entry for each device that took part."""
 
     round: int
     decision: Decision
@@ -68,13 +68,17 @@ class Outcome(NamedTuple):
     """From the start of the round until the device had arrived, or was cut."""
     sent_bits: Sequence[float]
     cut: Sequence[int]
-    """The devices that were cut."""
+    """The places, among those who took part, of the devices that were cut."""
     learnt: Learnt | None
     """None in a run without learning."""
 
 
 class Device:
-    """One device: a CPU, what a round asks of it, and a place in the cell."""
+    """One device: a CPU, what a round asks of it, and a place in the cell.
+
+    Where only some of many devices take part in a round, this is whichever of them sits in its
+    place: between two rounds another one may take it.
+    """
 
     __slots__ = (
         "_cpu",
@@ -82,13 +86,17 @@ class Device:
         "_work",
         "index",
         "latency_s",
+        "place",
         "process",
         "reached",
         "sent_bits",
     )
 
-    def __init__(self, index: int, cpu: Cpu, work: Workload, server: "Server") -> None:
-        self.index = index
+    def __init__(self, place: int, cpu: Cpu, work: Workload, server: "Server") -> None:
+        self.place = place
+        """Among those who take part in a round."""
+        self.index = place
+        """Among all devices."""
         self._cpu = cpu
         self._work = work
         self._server = server
@@ -100,16 +108,22 @@ class Device:
         """The phase that it came to in the last round: that in which it was cut, or waiting."""
         self.process = server.env.process(self._live())
 
+    def become(self, index: int, frequency_hz: float, work: Workload) -> None:
+        """Be another device from the next round on."""
+        self.index = index
+        self._cpu.frequency_hz = frequency_hz
+        self._work = work
+
     def _live(self) -> Process:
         """Take part in one round after the other."""
         server = self._server
         while True:
-            kept = (yield server.broadcast)[self.index]
+            kept = (yield server.broadcast)[self.place]
             spent = [0.0] * len(PHASES)
             spent[BROADCAST] = server.rules.broadcast_s
             has_arrived = yield from self._round(kept, spent)
             self.latency_s = sum(spent)
-            server.timeline.record(server.round, self.index, server.round_began_at_s, spent)
+            server.timeline.record(server.round, self.place, server.round_began_at_s, spent)
             if has_arrived:
                 server.receive()
 
@@ -143,7 +157,7 @@ class Device:
                 spent[GLOBAL] = yield cpu.run(cycles)
             # Line 13: send it. Nothing to send is said, too: others may use the share.
             phase = UPLOAD
-            spent[UPLOAD] = yield server.uplink.send(self.index, bits)
+            spent[UPLOAD] = yield server.uplink.send(self.place, bits)
             if bits:
                 phase = BACKHAUL
                 for wire in server.backhaul:
@@ -159,7 +173,7 @@ class Device:
             if phase < UPLOAD:
                 self.sent_bits = 0
             elif phase == UPLOAD:
-                self.sent_bits = server.uplink.cut(self.index)
+                self.sent_bits = server.uplink.cut(self.place)
             return False
         return True
 
@@ -196,22 +210,25 @@ class Server:
         rounds: int,
         decide: Callable[[float], Decision],
         report: Callable[[Outcome], None],
+        first: int = 0,
     ) -> Process:
         """Run the rounds, and report each.
 
         Args:
-            devices: Everybody who takes part.
+            devices: As many as take part in a round.
             rounds: How many.
-            decide: Gives shares and pruning for a round that begins at this time.
+            decide: Says who they are, and gives shares and pruning for a round that begins at
+                this time.
             report: Takes what came of it.
+            first: The first one, if those before are over.
         """
-        for self.round in range(rounds):
+        for self.round in range(first, rounds):
             self.round_began_at_s = start_s = self.env.now
             decision = decide(start_s)
             self.uplink.allot(decision.shares.tolist())
             kept = decision.kept.tolist()
             if self._learning is not None:
-                self._learning.begin(self.round, kept)
+                self._learning.begin(self.round, kept, decision.devices.tolist())
             if self.rules.broadcast_s:
                 yield self.env.timeout(self.rules.broadcast_s)
             cut = yield from self._collect(devices, kept)
@@ -250,6 +267,12 @@ class Server:
         self._missing = len(devices)
         self._enough = enough = Event(self.env)
         broadcast, self.broadcast = self.broadcast, Event(self.env)
+        # They wait in the order in which they finished the round before. A round must not depend
+        # on that: of equals, the one of lowest number is served first.
+        numbers = {device.process: device.index for device in devices}
+        broadcast.callbacks.sort(
+            key=lambda resume: numbers[resume.__self__]  # type: ignore[attr-defined]  # a method
+        )
         broadcast.succeed(kept)
         if self.rules.cut_after_s is None:
             yield enough
@@ -270,7 +293,7 @@ class Server:
         for device in late:
             device.process.interrupt()
         yield self.env.timeout(0)  # the interrupted put down their work
-        return [device.index for device in late]
+        return [device.place for device in late]
 
     def has_arrived(self, device: Device) -> bool:
         """Return whether *device* is done with the round, and waits for the next."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,10 @@ from fl.models import SAME
 _COMPUTING = ("personal_s", "warmup_s", "prune_s", "global_s")
 _SENDING = ("upload_s", "backhaul_s")
 #: What a summary needs of the devices' table.
-DEVICE_COLUMNS = ["status", "arrived", "latency_s", "predicted_latency_s", *_COMPUTING, *_SENDING]
+DEVICE_COLUMNS = [
+    *("device", "status", "arrived", "latency_s", "predicted_latency_s"),
+    *(*_COMPUTING, *_SENDING),
+]
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Summary:
 
     num_rounds: int
     num_devices: int
+    """In a round."""
     simulated_s: float
     latency_s: dict[int, float]
     """Percentiles of the round latency: 50, 95, 99."""
@@ -139,22 +144,47 @@ def _stragglers(
     """Count who was last, and why."""
     last = rounds["straggler"].to_numpy()
     shape, row = (num_rounds, num_devices), np.arange(num_rounds)
+    place = places(devices["device"].to_numpy().reshape(shape), last)
     spent, excess = [], []
     for columns in (_COMPUTING, _SENDING):
         seconds = np.sum([devices[name].to_numpy() for name in columns], axis=0).reshape(shape)
-        spent.append(seconds[row, last])
-        excess.append(seconds[row, last] - np.median(seconds, axis=1))
+        spent.append(seconds[row, place])
+        excess.append(seconds[row, place] - np.median(seconds, axis=1))
     # Why: the part of its time that was further above the median's. Where all are alike, the
     # larger part; of a device that was cut, the part it was cut in.
     alike = np.abs(excess[0] - excess[1]) <= 1e-9 * (spent[0] + spent[1])
     computing = np.where(alike, spent[0] > spent[1], excess[0] > excess[1])
-    cut = ~devices["arrived"].to_numpy().reshape(shape)[row, last]
+    cut = ~devices["arrived"].to_numpy().reshape(shape)[row, place]
     computing = np.where(cut, spent[1] == 0, computing)
     by_computing = Counter(last[computing].tolist())
     return [
         Straggler(device, count, by_computing[device])
         for device, count in sorted(Counter(last.tolist()).items(), key=lambda i: (-i[1], i[0]))
     ]
+
+
+def places(
+    devices: NDArray[np.integer[Any]] | NDArray[np.float64], who: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return where one device of each round stands among those who took part in it.
+
+    Args:
+        devices: Their numbers, [rounds, devices of a round].
+        who: Of each round, one of them.
+    """
+    found: NDArray[np.int64] = (devices == who[:, None]).argmax(axis=1)
+    return found
+
+
+def told_size(summary: Summary, num_devices: int) -> str:
+    """Return how many rounds and devices there were, for people.
+
+    Args:
+        summary: Of the run.
+        num_devices: All devices there are, whether they took part or not.
+    """
+    size = f"{summary.num_rounds} x {summary.num_devices}"
+    return size if summary.num_devices == num_devices else f"{size} of {num_devices}"
 
 
 def told_gap(summary: Summary) -> str:

@@ -6,7 +6,7 @@ would not fit. The tables go to a sink as they come, so memory stays bounded.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from fl.round import PHASES, WAIT, Outcome
 from netsim.channel import snr_of_efficiency
 from netsim.timeline import Timeline, clock_times
 from netsim.units import ratios_to_db
+
+if TYPE_CHECKING:  # torch takes seconds to import, and most runs do without it
+    from fl.learning import Learning
 
 ROUNDS = pa.schema(
     [
@@ -77,14 +80,37 @@ _STATUSES = tuple(status.name.lower() for status in Status)
 _ROWS_AT_ONCE = 1 << 17
 
 
+class Position(NamedTuple):
+    """A point of a run between two rounds."""
+
+    round: int = 0
+    """The next one."""
+    now_s: float = 0.0
+    """When it begins."""
+
+
 class Sink(Protocol):
     """Where the tables go, batch by batch."""
 
     facts: dict[str, object]
     """Takes what is known of the whole run, beside its rounds."""
 
+    @property
+    def position(self) -> Position:
+        """Where the run begins, or goes on: the rounds before have been written."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to make sure of the rounds that are over."""
+
     def write(self, rounds: pa.Table, devices: pa.Table, events: pa.Table) -> None:
         """Take the next rounds."""
+
+    def keep(self, learning: "Learning | None") -> None:
+        """Make sure that the rounds written so far are never lost, and what they have led to."""
+
+    def restore(self, learning: "Learning") -> None:
+        """Give back what the rounds before the position have led to."""
 
 
 class Collector:
@@ -111,19 +137,22 @@ class Collector:
 
     def flush(self) -> None:
         """Hand on the rounds collected so far."""
+        # Both at first: if this is interrupted, what is asked for again must not be there by half.
+        outcomes, self._outcomes = self._outcomes, []
         chains = self._timeline.take()
-        if not self._outcomes:
+        if not outcomes:
             return
-        batch = _Batch(self._outcomes, chains, self._cost)
+        batch = _Batch(outcomes, chains, self._cost)
         self._sink.write(batch.rounds(self._deadline_s), batch.devices(), batch.events())
-        self._outcomes = []
 
 
 class _Batch:
-    """Some consecutive rounds as arrays; [R, K] is rounds by devices."""
+    """Some consecutive rounds as arrays; [R, K] is rounds by those who take part in one."""
 
     def __init__(self, outcomes: Sequence[Outcome], chains: NDArray[np.void], cost: Cost) -> None:
-        self._cost = cost
+        self._devices = np.stack([o.decision.devices for o in outcomes])  # [R, K]
+        takes_all = self._devices.shape[1] == len(cost.frequency_hz)
+        self._cost = cost if takes_all else cost.only(self._devices)
         self._learnt = [o.learnt for o in outcomes if o.learnt is not None]
         self._round = np.array([o.round for o in outcomes], dtype=np.int32)
         self._start_s = np.array([o.start_s for o in outcomes])
@@ -148,6 +177,7 @@ class _Batch:
         position = (chains["round"] - self._round[0]).astype(np.int64) * self._kept.shape[1]
         self._chains = np.empty_like(chains)
         self._chains[position + chains["device"]] = chains
+        self._chains["device"] = self._devices.ravel()  # for their places
         self._chains["seconds"][:, WAIT] = self._wait_s().ravel()
 
     def rounds(self, deadline_s: float | None) -> pa.Table:
@@ -172,10 +202,9 @@ class _Batch:
         return _table(columns, ROUNDS, len(self._round))
 
     def devices(self) -> pa.Table:
-        num_rounds, num_devices = self._kept.shape
         columns: dict[str, object] = {
-            "round": np.repeat(self._round, num_devices),
-            "device": np.tile(np.arange(num_devices, dtype=np.int32), num_rounds),
+            "round": np.repeat(self._round, self._kept.shape[1]),
+            "device": self._devices,
             "bandwidth_fraction": self._shares,
             "pruning_ratio": self._pruning_ratio,
             "snr_db": ratios_to_db(snr_of_efficiency(self._efficiency)),
@@ -188,10 +217,11 @@ class _Batch:
         for phase, seconds in zip(PHASES, self._chains["seconds"].T, strict=True):
             columns[f"{phase}_s"] = np.ascontiguousarray(seconds)
         if self._learnt:
-            unknown = np.full(num_devices, np.nan)
+            unknown = np.full(len(self._learnt[0].samples), np.nan)
             for name in ("train_loss", "test_loss", "test_accuracy"):
                 values = [getattr(learnt, name) for learnt in self._learnt]
-                rows = [unknown if value is None else value for value in values]
+                pairs = zip(values, self._devices, strict=True)
+                rows = [(unknown if value is None else value)[who] for value, who in pairs]
                 columns[name] = _known(np.concatenate(rows))
         return _table(columns, DEVICES, self._arrived.size)
 
@@ -222,7 +252,8 @@ class _Batch:
         unsent = np.where(self._arrived, np.inf, sent)
         least = unsent == unsent.min(axis=1, keepdims=True)
         furthest = np.where(least, self._predicted_s(), -np.inf).argmax(axis=1)
-        stragglers: NDArray[np.int64] = np.where(self._arrived.all(axis=1), last, furthest)
+        place = np.where(self._arrived.all(axis=1), last, furthest)
+        stragglers: NDArray[np.int64] = self._devices[np.arange(len(place)), place]
         return stragglers
 
     def _predicted_s(self) -> NDArray[np.float64]:

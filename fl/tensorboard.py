@@ -41,8 +41,12 @@ class Log:
 
 
 @contextmanager
-def tensorboard_log(folder: Path) -> Iterator[Log]:
+def tensorboard_log(folder: Path, first: int = 0) -> Iterator[Log]:
     """Write events to *folder*.
+
+    Args:
+        folder: Where.
+        first: The first round; what is there of it and later ones was not kept, and counts no more.
 
     Raises:
         InputError: TensorBoard is not installed.
@@ -53,7 +57,7 @@ def tensorboard_log(folder: Path) -> Iterator[Log]:
         raise InputError(
             "--tensorboard: TensorBoard is not installed; pip install 'straggler[tensorboard]'"
         ) from None
-    with SummaryWriter(str(folder)) as writer:
+    with SummaryWriter(str(folder), purge_step=first or None) as writer:
         log = Log(writer)
         yield log
         log.flush()

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from fl.estimate import check_trace
 from fl.generation import generated_trace
 from fl.scenario import GeneratedChannel, ScenarioError, load_generate, load_scenario
 from fl.trace_plot import draw_trace, sparklines
@@ -38,11 +39,12 @@ def generate_command(
     if scenario is not None:
         if devices is not None or seed is not None:
             raise ScenarioError(f"{scenario}: says itself how many devices, and the seed")
-        trace = _of_scenario(scenario, settings or [])
+        trace = _of_scenario(scenario, settings or [], out)
     elif devices is None:
         raise ScenarioError("trace generate: say how many --devices, or a --scenario")
     else:
         made = load_generate(settings or [], devices)
+        check_trace(made, devices, out)
         trace = generated_trace(made, devices, 1 if seed is None else seed)
     write_new(out, trace)
     typer.echo(f"{out}: {len(trace.devices)} devices")
@@ -112,11 +114,12 @@ def unwritable(out: Path, error: OSError) -> TraceError:
     return TraceError(f"{out}: cannot be written: {reason}")
 
 
-def _of_scenario(path: Path, settings: list[str]) -> Trace:
+def _of_scenario(path: Path, settings: list[str], out: Path) -> Trace:
     checked = load_scenario(path, settings)
     channel = checked.uplink.channel
     if not isinstance(channel, GeneratedChannel):
         raise ScenarioError(f"{path}: uplink.channel: has no generate to make a trace from")
+    check_trace(channel.generate, checked.devices.count, out)
     return generated_trace(channel.generate, checked.devices.count, checked.seed)
 
 

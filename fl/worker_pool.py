@@ -83,11 +83,15 @@ def worker_pool(
 
 
 def _begin_work(prepare: Callable[..., None] | None, arguments: tuple[object, ...]) -> None:
-    """Make this process a worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who gave it work decides when to stop
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    begin_work()
     if prepare is not None:
         prepare(*arguments)
+
+
+def begin_work() -> None:
+    """Make this process a worker: it ends when the one that started it does, and not before."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who gave it work decides when to stop
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
 
 
 def _end_with_the_parent() -> None:

@@ -56,6 +56,16 @@ class Uplink(ABC):
             raise ValueError("shares must be >= 0 and sum to at most 1")
         self._shares = shares
 
+    def connect(self, channels: Sequence[Channel]) -> None:
+        """Put other devices in the places of those before; nobody may be sending.
+
+        Args:
+            channels: The channel of each, as many as before.
+        """
+        if len(channels) != len(self._channels):
+            raise ValueError(f"channels must be {len(self._channels)}, got {len(channels)}")
+        self._channels = channels
+
     @abstractmethod
     def send(self, device: int, bits: float) -> Event:
         """Return the event of *bits* having left *device*; its value is the seconds taken.
@@ -79,6 +89,11 @@ class HeldUplink(Uplink):
     def __init__(self, env: Environment, bandwidth_hz: float, channels: Sequence[Channel]) -> None:
         super().__init__(env, bandwidth_hz, channels)
         self._began_at_s = [0.0] * len(channels)
+        self.connect(channels)
+
+    def connect(self, channels: Sequence[Channel]) -> None:
+        """Put other devices in the places of those before; nobody may be sending."""
+        super().connect(channels)
         self._shares_matter = any(channel.depends_on_share for channel in channels)
         self._on_share = channels
 
@@ -151,14 +166,19 @@ class RedistributedUplink(Uplink):
     """
 
     def __init__(self, env: Environment, bandwidth_hz: float, channels: Sequence[Channel]) -> None:
+        super().__init__(env, bandwidth_hz, channels)
+        self._uploads: dict[int, _Upload] = {}
+        self.connect(channels)
+        self._begin_round()
+
+    def connect(self, channels: Sequence[Channel]) -> None:
+        """Put other devices in the places of those before; nobody may be sending."""
         if any(channel.depends_on_share for channel in channels):
             raise ValueError(
                 "channels must not depend on the share to have shares given on: the multiplier "
                 "common to all senders would change every efficiency at every change; hold them"
             )
-        super().__init__(env, bandwidth_hz, channels)
-        self._uploads: dict[int, _Upload] = {}
-        self._begin_round()
+        super().connect(channels)
 
     def allot(self, shares: Sequence[float]) -> None:
         """Give each device its share of the band; nobody may be sending."""

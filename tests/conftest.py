@@ -1,7 +1,10 @@
 """Fixtures that more than one file uses."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
+from ray_nodes import SETTINGS, two_nodes
 
 from fl.data import DatasetError, fetch
 from netsim.traces import Kind, Samples, Trace, write_trace
@@ -26,6 +29,27 @@ def paper_cell():
             "channel": {"gain": "-100 dB"},
         },
         "model": {"personal_weights": 52_096, "global_weights": 402_826},
+    }
+
+
+@pytest.fixture
+def learning_cell(paper_cell):
+    """Five devices on a deadline that cuts some, with pruning."""
+    return paper_cell | {
+        "rounds": 4,
+        "scheme": {"split": "conv", "pruning": {"fixed": 0.4}, "bandwidth": "equal"},
+        "devices": paper_cell["devices"]
+        | {"count": 5, "cpu_frequency": {"uniform": ["1 MHz", "3 MHz"]}},
+        "deadline": "14 ms",
+        "late": "drop",
+        "model": {"name": "tiny_models:TinyCnn"},
+        "learning": {
+            "dataset": "synthetic",
+            "partition": {"by": "dirichlet", "alpha": 0.5},
+            "batch_size": 16,
+            "learning_rate": {"personal": 0.1, "global": 0.1},
+            "evaluate_every": 2,
+        },
     }
 
 
@@ -55,3 +79,28 @@ def moving_trace(tmp_path):
     path = tmp_path / "moving.parquet"
     write_trace(path, Trace(Kind.GAIN_DB, devices))
     return path
+
+
+@pytest.fixture(scope="session")
+def ray_settings():
+    """What Ray needs to know of this test session, for this process and those below it."""
+    if find_spec("ray") is None:  # nor imported: it reads settings when it is
+        pytest.skip("Ray is not installed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("RAY_ADDRESS", raising=False)
+        for name, value in SETTINGS.items():
+            patch.setenv(name, value)
+        yield SETTINGS
+
+
+@pytest.fixture(scope="session")
+def ray_nodes(ray_settings):
+    """The address of a real Ray cluster of two nodes, and their processes."""
+    with two_nodes(ray_settings) as (address, pids):
+        yield address, pids
+
+
+@pytest.fixture
+def ray_address(ray_nodes):
+    """The address of a real Ray cluster of two nodes, one processor each."""
+    return ray_nodes[0]

@@ -47,3 +47,10 @@ class Negative:
 class Words:
     def shares(self, _situation):
         return ["a", "b"]
+
+
+class ByNumber:
+    """The higher its number, the more band a device has."""
+
+    def shares(self, situation):
+        return (situation.devices + 1) / (situation.devices + 1).sum()

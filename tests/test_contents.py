@@ -21,6 +21,7 @@ PACKAGES = (
     "fl.aggregation",
     "fl.reproduction",
     "fl.report",
+    "fl.study",
 )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from fl.reproduction.plan import FULL, plan
+from fl.study.arms import load_plan
+from fl.study.metrics import METRICS
+from fl.study.study import Study
 from netsim.traces import read_trace
 
 STRAGGLER = Path(sys.executable).with_name("straggler")
@@ -90,19 +94,42 @@ def test_the_scenario_of_the_readme_is_the_quickstart():
     "page",
     [
         "README.md",
+        "docs/clusters.md",
         "docs/learning.md",
         "docs/allocation.md",
         "docs/report.md",
         "docs/reproduction.md",
+        "docs/safety.md",
         "docs/scenario.md",
+        "docs/studies.md",
         "docs/traces.md",
         "scenarios/README.md",
         "traces/README.md",
     ],
 )
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)\)", Path(page).read_text(encoding="utf-8")):
+    for target in re.findall(r"\]\((?!https:)([^)#]+)\)", Path(page).read_text(encoding="utf-8")):
         assert (Path(page).parent / target).exists(), target
+
+
+STUDIES = Path("docs/studies.md").read_text(encoding="utf-8")
+
+
+def test_the_study_that_is_shown_is_the_one_that_comes_with_the_project():
+    yaml = YAML(typ="safe")
+    shown = yaml.load(blocks(STUDIES, "yaml")[0])
+    assert shown == yaml.load(Path("scenarios/studies/deadline-vs-speed.yaml"))
+
+
+def test_every_study_metric_and_key_is_explained():
+    for name, metric in METRICS.items():
+        assert f"| `{name}` | {metric.meaning} |" in STUDIES
+    for key in (field.alias or name for name, field in Study.model_fields.items()):
+        assert f"| `{key}" in STUDIES
+    for path in Path("scenarios/studies").iterdir():
+        plan = load_plan(path)
+        size = f"{len(plan.arms)} x {len(plan.study.seed_list)}"
+        assert re.search(rf"^\| `{path.name}` \| .* \| {size} \|", STUDIES, re.MULTILINE)
 
 
 TRACES = Path("traces/README.md").read_text(encoding="utf-8")
@@ -130,7 +157,8 @@ def test_every_trace_that_is_shipped_is_listed():
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("traces", 6), ("learning", 4), ("allocation", 3), ("report", 6)]
+    ("name", "least"),
+    [("traces", 6), ("learning", 4), ("allocation", 3), ("report", 6), ("studies", 3)],
 )
 def test_the_commands_of_a_page_work_one_after_the_other(project, fetched, name, least):
     page = Path(f"docs/{name}.md").read_text(encoding="utf-8")
@@ -148,6 +176,24 @@ def test_the_commands_of_a_page_work_one_after_the_other(project, fetched, name,
             command, shell=True, cwd=project, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.ray
+@pytest.mark.xdist_group("ray")
+@pytest.mark.usefixtures("ray_settings")
+def test_the_command_of_the_page_on_clusters_works(project):
+    page = Path("docs/clusters.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^\$ straggler (.*)$", page, re.MULTILINE)
+    done = subprocess.run(
+        f"{STRAGGLER} {line}",
+        shell=True,
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"RAY_ADDRESS": "local"},  # whatever cluster is here
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 REPRODUCTION = Path("docs/reproduction.md").read_text(encoding="utf-8")

@@ -1,5 +1,7 @@
 """Networks small enough to compare weight by weight."""
 
+import threading
+
 import torch
 from torch import nn
 
@@ -46,6 +48,14 @@ class Private(TinyCnn):
     def __init__(self):
         super().__init__()
         self.scale = lambda x: 2 * x
+
+
+class Unmovable(TinyCnn):
+    """With something that no kind of pickle takes."""
+
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
 
 
 class Idle(TinyCnn):

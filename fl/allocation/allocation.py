@@ -22,8 +22,10 @@ class Status(IntEnum):
 
 
 class Decision(NamedTuple):
-    """Shares and pruning of one round; arrays are indexed by device."""
+    """Shares and pruning of one round; arrays have one entry for each device that takes part."""
 
+    devices: NDArray[np.int64]
+    """The numbers of those who take part, in increasing order."""
     efficiency: NDArray[np.float64]
     """What it was decided on: the bit/s/Hz of each device on the whole band."""
     shares: NDArray[np.float64]

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fl.allocation.deadline import deadline_problem
 from fl.allocation.noise import Noise
 from fl.allocation.problem import Problem
 from fl.allocation.sharing import channel_inversion, max_min
@@ -20,9 +21,11 @@ from netsim.errors import InputError
 
 @dataclass(frozen=True)
 class Situation:
-    """What the server knows at the start of a round; arrays are indexed by device."""
+    """What the server knows at the start of a round; arrays are of those who take part."""
 
     round: int
+    devices: NDArray[np.int64]
+    """The numbers of those who take part, in increasing order; by default, all there are."""
     noise: Noise
     """The channel state: ``noise.rate_bps(shares)`` is the rate at these shares."""
     problem: Problem | None
@@ -35,7 +38,7 @@ class Bandwidth(Protocol):
     """A rule."""
 
     def shares(self, situation: Situation) -> ArrayLike:
-        """Return the share of each device: not negative, and no more than 1 in all."""
+        """Return the share of each who takes part: not negative, and no more than 1 in all."""
 
 
 class MaxMin:
@@ -47,17 +50,21 @@ class MaxMin:
         return max_min(situation.problem, situation.noise).shares
 
 
-@dataclass(frozen=True)
 class ChannelInversion:
     """All would finish together, if they kept the same part."""
 
-    problem: Problem
-    """Whose budgets tell the devices' head starts."""
-    kept: float
+    def __init__(self, kept: float) -> None:
+        self._kept = kept
+        self._cost: Cost | None = None
+        self._head_starts: Problem | None = None
 
     def shares(self, situation: Situation) -> ArrayLike:
         """Return the shares with which they would."""
-        return channel_inversion(self.problem, situation.noise, self.kept).shares
+        if self._head_starts is None or situation.cost is not self._cost:
+            # Whatever the deadline, the head starts are the same.
+            self._cost = situation.cost
+            self._head_starts = deadline_problem(situation.cost, 0.0, count_warmup=True)
+        return channel_inversion(self._head_starts, situation.noise, self._kept).shares
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class Problem:
         """a_k / T_k; where it is 0, a positive number too small to be seen in any y_k."""
         return np.maximum(self.computing_s / self.budget_s, 1e-200)
 
-    def only(self, devices: NDArray[np.bool_]) -> Self:
+    def only(self, devices: NDArray[np.bool_] | NDArray[np.int64]) -> Self:
         """Return the problem of some of the devices."""
         some = (self.budget_s[devices], self.computing_s[devices], self.bits[devices])
         return type(self)(*some, self.min_kept)

@@ -10,6 +10,9 @@ import tarfile
 from collections.abc import Mapping
 from typing import IO, Protocol
 
+#: Of an archive, with what nobody asked for: all of it is decompressed on the way.
+_MOST_BYTES = 2 * 10**9
+
 
 class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
@@ -24,11 +27,15 @@ def named_files(archive: IO[bytes], sizes: Mapping[str, int]) -> dict[str, bytes
             many bytes each may have at most.
 
     Raises:
-        ValueError: One is not there, or is larger.
+        ValueError: One is not there, or is larger; or all that lies before it is far too large.
     """
     found: dict[str, bytes] = {}
+    passed_over = 0
     with tarfile.open(fileobj=archive, mode="r|*") as opened:
         for member in opened:
+            passed_over += member.size
+            if passed_over > _MOST_BYTES:
+                raise ValueError(f"holds more than {_MOST_BYTES:.0e} bytes")
             name = member.name.removeprefix("./")
             if not member.isreg() or name not in sizes or name in found:
                 continue

@@ -4,9 +4,9 @@ Everything is counted in whole weights. A ratio prunes so many of them, and from
 only that number is used: by the prediction, by the clock and in the results.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,17 @@ class Cost:
     def global_part_bits(self) -> int:
         """The size of the whole global part."""
         return self.global_weights * self.bits_per_weight
+
+    def only(self, devices: NDArray[np.int64]) -> Self:
+        """Return the cost of some of the devices; arrays are of the shape of *devices*."""
+        return replace(
+            self,
+            frequency_hz=self.frequency_hz[devices],
+            personal_cycles=self.personal_cycles[devices],
+            warmup_cycles=self.warmup_cycles[devices],
+            prune_cycles=self.prune_cycles[devices],
+            global_cycles_per_weight=self.global_cycles_per_weight[devices],
+        )
 
     def workloads(self) -> list[Workload]:
         """Return what a round asks of each device."""

@@ -9,6 +9,8 @@ page             the frame of every page
 run_page         the page of one run
 comparison       several runs side by side, by arm
 comparison_page  the page that compares them
+study_results    a study's directory as a report reads it
+study_page       the page of a study
 perfetto         a run as a Chrome trace
 plots            figures for a paper, of a run
 plot_tables      the numbers that these draw

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fl.interval import Interval, interval
+from fl.manifest import RunDirectoryError
 from fl.report.recording import Recording
-from fl.results import RunDirectoryError
 from fl.scenario import TraceChannel
 from fl.schemes import PRESETS, Scheme
 

@@ -63,7 +63,7 @@ def _table(arms: Sequence[Arm], target: float | None) -> tuple[list[str], list[l
 def _means(arms: Sequence[Arm]) -> Chart:
     found = [arm.latency_ms for arm in arms]
     figure = go.Figure()
-    _points(figure, [arm.label for arm in arms], found)
+    points(figure, [arm.label for arm in arms], found)
     plain(figure, xaxis_title="ms", showlegend=False)
     return Chart("means", "Mean latency of a round", "", figure, _interval_columns(arms, found))
 
@@ -71,7 +71,7 @@ def _means(arms: Sequence[Arm]) -> Chart:
 def _sent(arms: Sequence[Arm]) -> Chart:
     found = [arm.sent_megabits for arm in arms]
     figure = go.Figure()
-    _points(figure, [arm.label for arm in arms], found)
+    points(figure, [arm.label for arm in arms], found)
     plain(figure, xaxis_title="Mbit a round, all devices together", showlegend=False)
     figure.update_xaxes(rangemode="tozero")
     return Chart("sent", "Communication cost", "", figure, _interval_columns(arms, found))
@@ -174,7 +174,8 @@ def _runs(arms: Sequence[Arm]) -> tuple[list[str], list[list[object]]]:
     return titles, [row(arm, run) for arm in arms for run in arm.runs]
 
 
-def _points(figure: go.Figure, labels: Sequence[str], found: Sequence[Interval]) -> None:
+def points(figure: go.Figure, labels: Sequence[str], found: Sequence[Interval]) -> None:
+    """Draw a mean with its interval for each label, from top to bottom."""
     widths = [one.half_width if np.isfinite(one.half_width) else 0.0 for one in found]
     figure.add_scatter(
         x=[one.mean for one in found], y=list(labels), mode="markers",

@@ -53,11 +53,12 @@ def write_perfetto(recording: Recording, path: Path, most_devices: int = 200) ->
     """
     shown = recording.some_devices(most_devices)
     table = recording.devices(_COLUMNS, shown).combine_chunks()
-    events = chain(_names(recording, shown), _rounds(recording, table, len(shown)))
+    events = chain(_names(recording, shown), _rounds(recording, table))
     partial = path.parent / f".{path.name}.partial"
     num_events = 0
     try:
-        with partial.open("w", encoding="utf-8") as file:
+        partial.unlink(missing_ok=True)  # in a folder from a stranger, it may be a link to anywhere
+        with partial.open("x", encoding="utf-8") as file:
             about = _ENCODE(_about(recording, shown))
             file.write(f'{{"displayTimeUnit":"ms","otherData":{about},"traceEvents":[\n')
             for num_events, event in enumerate(events, 1):
@@ -75,8 +76,11 @@ def write_perfetto(recording: Recording, path: Path, most_devices: int = 200) ->
 
 def _about(recording: Recording, shown: Sequence[int]) -> dict[str, object]:
     """Return what a reader has to know that no event says."""
-    scenario, of = recording.scenario, recording.num_devices
+    scenario, of = recording.scenario, len(recording.seen)
     about = {"scenario": scenario.name, "seed": scenario.seed, "devices": str(of)}
+    if recording.num_participants < recording.num_devices:
+        told = f"{recording.num_participants} of {recording.num_devices}, drawn anew each time"
+        about["participants of a round"] = told
     if len(shown) < of:
         about["devices"] = f"{len(shown)} of {of}: those who straggled most often, and others"
     if recording.channels is None:
@@ -89,9 +93,9 @@ def _about(recording: Recording, shown: Sequence[int]) -> dict[str, object]:
 
 def _names(recording: Recording, shown: Sequence[int]) -> Iterator[_Event]:
     """Yield the names of process and tracks, and the order of these."""
-    process = recording.scenario.name
-    if len(shown) < recording.num_devices:
-        process += f" ({len(shown)} of {recording.num_devices} devices)"
+    process, of = recording.scenario.name, len(recording.seen)
+    if len(shown) < of:
+        process += f" ({len(shown)} of {of} devices)"
     yield _event("M", _SERVER, name="process_name", args={"name": process})
     tracks = {_SERVER: "server"} | {number + _FIRST_DEVICE: f"device {number}" for number in shown}
     for track, name in tracks.items():
@@ -99,14 +103,16 @@ def _names(recording: Recording, shown: Sequence[int]) -> Iterator[_Event]:
         yield _event("M", track, name="thread_sort_index", args={"sort_index": track})
 
 
-def _rounds(recording: Recording, table: pa.Table, num_shown: int) -> Iterator[_Event]:
+def _rounds(recording: Recording, table: pa.Table) -> Iterator[_Event]:
     """Yield the events of all rounds; on each track, in the order of time."""
-    for index in range(recording.num_rounds):
+    numbers = recording.rounds["round"].to_numpy()
+    edges = np.searchsorted(table["round"].to_numpy(), [*numbers, numbers[-1] + 1]).tolist()
+    for index, (first, beyond) in enumerate(pairwise(edges)):
         (round_,) = recording.rounds.slice(index, 1).to_pylist()
         start_s, end_ns = round_["start_s"], _ns(round_["end_s"])
         about = {"name": f"round {round_['round']}", "args": _args(round_, _OF_ROUND)}
         yield _event("B", _SERVER, _ns(start_s), **about)
-        for row in table.slice(index * num_shown, num_shown).to_pylist():
+        for row in table.slice(first, beyond - first).to_pylist():
             yield from _device(recording, row, start_s, end_ns)
         yield _event("E", _SERVER, end_ns)
 

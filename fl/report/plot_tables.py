@@ -73,11 +73,12 @@ def latency_distribution(rounds: pa.Table) -> Shown:
 
 def time_by_phase(rounds: pa.Table, devices: Columns) -> Shown:
     """Return the mean seconds a device spent in each phase of a round."""
-    mean_s = {phase: _by_device(rounds, devices, f"{phase}_s").mean(axis=0) for phase in PHASES}
+    of = _Owners.of(rounds, devices)
+    mean_s = {phase: of.means(devices[f"{phase}_s"].to_numpy()) for phase in PHASES}
     busy_s = np.sum([mean_s[phase] for phase in PHASES if phase != "wait"], axis=0)
     drawn = thinned([busy_s], MOST_DEVICES)
     columns = {f"{phase}_s": seconds[drawn] for phase, seconds in mean_s.items()}
-    table = pa.table({"device": drawn.astype(np.int32)} | columns)
+    table = pa.table({"device": of.numbers[drawn]} | columns)
     return Shown(table, _thinning(len(drawn), len(busy_s), "devices"))
 
 
@@ -119,15 +120,17 @@ def predicted_and_emergent(devices: Columns) -> Shown:
 def allocated(rounds: pa.Table, devices: Columns) -> Shown:
     """Return the quartiles over rounds of each device's share and pruning ratio."""
     quantities = ("bandwidth_fraction", "pruning_ratio")
-    values = {name: _by_device(rounds, devices, name) for name in quantities}
-    means = [values[name].mean(axis=0) for name in reversed(quantities)]
+    of = _Owners.of(rounds, devices)
+    values = {name: devices[name].to_numpy() for name in quantities}
+    means = [of.means(values[name]) for name in reversed(quantities)]
     drawn = thinned(means, MOST_DEVICES)
     parts = []
     for name in quantities:
-        quartiles = np.percentile(values[name][:, drawn], list(_QUARTILES.values()), axis=0)
-        columns = dict(zip(_QUARTILES, quartiles, strict=True))
-        of = {"quantity": [name] * len(drawn), "device": drawn.astype(np.int32)}
-        parts.append(pa.table(of | columns))
+        each = [of.values(values[name], owner) for owner in drawn.tolist()]
+        quartiles = [np.percentile(rows, list(_QUARTILES.values())) for rows in each]
+        columns = dict(zip(_QUARTILES, np.transpose(quartiles), strict=True))
+        whose = {"quantity": [name] * len(drawn), "device": of.numbers[drawn]}
+        parts.append(pa.table(whose | columns))
     return Shown(pa.concat_tables(parts), _thinning(len(drawn), len(means[0]), "devices"))
 
 
@@ -209,9 +212,34 @@ def _rolling(
     return rolling
 
 
-def _by_device(rounds: pa.Table, devices: Columns, name: str) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = devices[name].to_numpy().reshape(rounds.num_rows, -1)  # [R, K]
-    return values
+@dataclass(frozen=True)
+class _Owners:
+    """Which rows of the table of devices are whose."""
+
+    numbers: NDArray[np.int32]
+    """Of the devices that took part in some round, in increasing order."""
+    of_row: NDArray[np.int64] | None
+    """Whose each row is, as a place in *numbers*; None: theirs in turn, as all take part."""
+
+    @classmethod
+    def of(cls, rounds: pa.Table, devices: Columns) -> "_Owners":
+        by_round = devices["device"].to_numpy().reshape(rounds.num_rows, -1)
+        if (by_round == by_round[0]).all():
+            return cls(by_round[0], None)
+        return cls(*np.unique(by_round.ravel(), return_inverse=True))
+
+    def means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean of a column for each device."""
+        if self.of_row is None:
+            means: NDArray[np.float64] = values.reshape(-1, len(self.numbers)).mean(axis=0)
+            return means
+        return np.bincount(self.of_row, values) / np.bincount(self.of_row)
+
+    def values(self, values: NDArray[np.float64], owner: int) -> NDArray[np.float64]:
+        """Return what a column says of one device."""
+        if self.of_row is None:
+            return values[owner :: len(self.numbers)]
+        return values[self.of_row == owner]
 
 
 def _thinning(drawn: int, of: int, what: str) -> tuple[str, ...]:

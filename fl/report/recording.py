@@ -1,6 +1,5 @@
 """A run directory as a report reads it: its tables column by column, and what its channels did."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from fl.manifest import RunDirectoryError, check_over
 from fl.radio import Radio
-from fl.results import RunDirectoryError
 from fl.scenario import Scenario, load_scenario
 from netsim.channel import Channel
 from netsim.errors import InputError
@@ -42,8 +41,8 @@ class Recording:
             RunDirectoryError: It holds no results.
             InputError: Its scenario cannot be read.
         """
+        manifest = check_over(folder)
         try:
-            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
             rounds = pq.read_table(folder / "rounds.parquet")
             pq.read_schema(folder / "devices.parquet")
         except (OSError, ValueError, pa.ArrowException) as error:
@@ -60,8 +59,25 @@ class Recording:
 
     @property
     def num_devices(self) -> int:
-        """How many devices took part."""
+        """How many devices there are."""
         return self.scenario.devices.count
+
+    @property
+    def num_participants(self) -> int:
+        """How many of them took part in each round."""
+        return self.scenario.num_participants
+
+    @cached_property
+    def seen(self) -> NDArray[np.int64]:
+        """The numbers of those who took part in some round, in increasing order."""
+        if self.num_participants == self.num_devices:
+            return np.arange(self.num_devices)
+        numbers = np.empty(0, dtype=np.int64)
+        for batch in pq.ParquetFile(self.folder / "devices.parquet").iter_batches(
+            columns=["device"]
+        ):
+            numbers = np.union1d(numbers, batch["device"].to_numpy())
+        return numbers
 
     @property
     def has_learnt(self) -> bool:
@@ -87,8 +103,26 @@ class Recording:
         ]
         return pa.Table.from_batches(batches).select(list(columns))
 
+    def grids(self, columns: Sequence[str], of: Sequence[int]) -> dict[str, NDArray[np.float64]]:
+        """Return columns of the table of devices, each [rounds, devices].
+
+        What is not known is NaN, and so is everything of a device in a round without it.
+
+        Args:
+            columns: Which.
+            of: The devices, in increasing order.
+        """
+        table = self.devices(list(dict.fromkeys([*columns, "round", "device"])), of)
+        row = table["round"].to_numpy() - self.rounds["round"][0].as_py()
+        place = np.searchsorted(np.asarray(of), table["device"].to_numpy())
+        grids = {}
+        for name in columns:
+            grids[name] = np.full((self.num_rounds, len(of)), np.nan)
+            grids[name][row, place] = table[name].to_numpy().astype(np.float64)
+        return grids
+
     def in_chunks(self, columns: Sequence[str]) -> Iterator[dict[str, NDArray[np.float64]]]:
-        """Yield columns of the table of devices some rounds at a time, each [rounds, devices].
+        """Yield columns of the table of devices some rounds at a time, each [rounds, participants].
 
         What is not known, as the latency of a device that was cut, is NaN.
         """
@@ -96,10 +130,10 @@ class Recording:
         left = file.schema_arrow.empty_table().select(list(columns))
         for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(columns)):
             left = pa.concat_tables([left, pa.Table.from_batches([batch]).select(list(columns))])
-            whole = left.num_rows // self.num_devices
+            whole = left.num_rows // self.num_participants
             if whole:
-                table = left.slice(0, whole * self.num_devices)
-                left = left.slice(whole * self.num_devices)
+                table = left.slice(0, whole * self.num_participants)
+                left = left.slice(whole * self.num_participants)
                 yield {
                     name: table[name].to_numpy().astype(np.float64).reshape(whole, -1)
                     for name in columns
@@ -118,14 +152,14 @@ class Recording:
         return radio.channels
 
     def some_devices(self, most: int) -> list[int]:
-        """Return all devices or, if there are more than *most*, so many of them.
+        """Return all who took part in some round or, if they are more than *most*, so many of them.
 
         Half of these are the ones who straggled most often, the others are evenly spread.
         """
-        if self.num_devices <= most:
-            return list(range(self.num_devices))
+        if len(self.seen) <= most:
+            return self.seen.tolist()
         last, times = np.unique(self.rounds["straggler"].to_numpy(), return_counts=True)
         often = last[np.argsort(-times, kind="stable")][: most // 2].tolist()
-        others = np.delete(np.arange(self.num_devices), often)
+        others = np.setdiff1d(self.seen, often)
         spread = np.linspace(0, len(others) - 1, most - len(often)).round().astype(int)
         return sorted([*often, *others[spread].tolist()])

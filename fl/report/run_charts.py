@@ -88,9 +88,9 @@ def phases(recording: Recording) -> Chart:
     """Return where the time of each device went."""
     devices = recording.some_devices(_MOST_BARS)
     names = [f"{phase}_s" for phase in PHASES]
-    table = recording.devices(names, devices)
+    seconds = recording.grids(names, devices)
     mean_ms = {
-        phase: _by_device(table[name].to_numpy(), len(devices)).mean(axis=0) * 1e3
+        phase: np.nanmean(seconds[name], axis=0) * 1e3
         for phase, name in zip(PHASES, names, strict=True)
     }
     figure = go.Figure()
@@ -111,7 +111,7 @@ def phases(recording: Recording) -> Chart:
 
 def prediction(recording: Recording) -> Chart:
     """Return what was predicted for each device and round against what emerged."""
-    every = max(1, recording.num_rounds * recording.num_devices // _MOST_POINTS)
+    every = max(1, recording.num_rounds * recording.num_participants // _MOST_POINTS)
     predicted_ms, emergent_ms = np.concatenate(
         [both[:, ::every] for both in _predictions_ms(recording)], axis=1
     )
@@ -197,12 +197,12 @@ def allocation(recording: Recording) -> Chart:
     """Return the share of the band and the pruning ratio of each device."""
     devices = recording.some_devices(_MOST_BARS)
     titles = {"bandwidth_fraction": "share of the band, %", "pruning_ratio": "pruning ratio, %"}
-    table = recording.devices(list(titles), devices)
+    given = recording.grids(list(titles), devices)
     figure = make_subplots(1, 2, subplot_titles=list(titles.values()))
     columns: dict[str, Sequence[object] | NDArray[np.generic]] = {"device": devices}
     for place, name in enumerate(titles, 1):
-        values = _by_device(table[name].to_numpy(), len(devices)) * 100
-        low, middle, high = np.percentile(values, [5, 50, 95], axis=0)
+        values = given[name] * 100
+        low, middle, high = np.nanpercentile(values, [5, 50, 95], axis=0)
         figure.add_scatter(
             x=[str(device) for device in devices], y=middle, mode="markers", row=1, col=place,
             error_y={"array": high - middle, "arrayminus": middle - low},
@@ -244,11 +244,8 @@ def _ms(column: object) -> NDArray[np.float64]:
     return np.asarray(column) * 1e3
 
 
-def _by_device(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    return values.reshape(-1, count)  # [rounds, devices]
-
-
 def _some(recording: Recording, shown: int) -> str:
-    if shown == recording.num_devices:
+    seen = len(recording.seen)
+    if shown == seen:
         return ""
-    return f"{shown} of {recording.num_devices} devices are shown: those who straggled most, and others."
+    return f"{shown} of {seen} devices are shown: those who straggled most, and others."

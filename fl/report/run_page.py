@@ -9,7 +9,7 @@ from fl.report.run_charts import run_charts
 from fl.report.stragglers import COLUMNS, straggler_board
 from fl.report.timeline import timeline_assets, timeline_section
 from fl.scenario import write_scenario
-from fl.summary import Summary, summarise_directory, told_gap, told_seconds
+from fl.summary import Summary, summarise_directory, told_gap, told_seconds, told_size
 
 
 def run_page(recording: Recording) -> str:
@@ -39,16 +39,17 @@ def _shown(charts: dict[str, Chart], *keys: str) -> str:
 
 
 def _lead(recording: Recording) -> str:
-    lead = headline_html(_headline(summarise_directory(recording.folder)))
+    summary = summarise_directory(recording.folder)
+    lead = headline_html(_headline(summary, recording.num_devices))
     if recording.manifest.get("status") != "finished":
         reason = escape(str(recording.manifest.get("reason", "it was interrupted")))
         lead = f"<p><strong>This run did not finish</strong>: {reason}</p>{lead}"
     return lead
 
 
-def _headline(summary: Summary) -> dict[str, str]:
+def _headline(summary: Summary, num_devices: int) -> dict[str, str]:
     numbers = {
-        "rounds x devices": f"{summary.num_rounds} x {summary.num_devices}",
+        "rounds x devices": told_size(summary, num_devices),
         "simulated time": told_seconds(summary.simulated_s),
     }
     for percent, latency_s in summary.latency_s.items():

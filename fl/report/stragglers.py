@@ -11,11 +11,14 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from fl.summary import places
+
 Columns = Mapping[str, NDArray[np.float64]]
-"""Of the table of devices, each [rounds, devices]."""
+"""Of the table of devices, each [rounds, participants]."""
 
 _COMPUTING = ("broadcast_s", "personal_s", "warmup_s", "prune_s", "global_s")
 COLUMNS = (
+    "device",
     *_COMPUTING,
     "backhaul_s",
     "bandwidth_fraction",
@@ -71,9 +74,10 @@ def straggler_board(last: NDArray[np.int64], chunks: Iterable[Columns]) -> list[
         size = len(columns["latency_s"])
         who = last[begin : begin + size]
         begin += size
-        without_s = saved_by_leaving_out(who, columns["latency_s"])
+        place = places(columns["device"], who)
+        without_s = saved_by_leaving_out(place, columns["latency_s"])
         for device, cause, saved in zip(
-            who.tolist(), causes_of(who, columns), without_s, strict=True
+            who.tolist(), causes_of(place, columns), without_s, strict=True
         ):
             counts = causes.setdefault(device, {})
             counts[cause] = counts.get(cause, 0) + 1
@@ -85,7 +89,7 @@ def straggler_board(last: NDArray[np.int64], chunks: Iterable[Columns]) -> list[
 def saved_by_leaving_out(
     who: NDArray[np.int64], latency_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return by how much each round would have been shorter without a device of it.
+    """Return by how much each round would have been shorter without a device of it, at this place.
 
     The others keep their shares, so the round would have ended with the next to last. A device
     that was cut at the deadline has no latency, and leaving it out saves nothing: others were
@@ -99,7 +103,7 @@ def saved_by_leaving_out(
 
 
 def causes_of(who: NDArray[np.int64], columns: Columns) -> list[Cause]:
-    """Return what made each round's straggler the last.
+    """Return what made each round's straggler, at this place in it, the last.
 
     It was late by what was known at the decision, or by what became of the channel since: that is
     a fade. What was known is computing or upload, whichever was further above the median's; and

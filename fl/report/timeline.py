@@ -53,10 +53,12 @@ class Excerpt:
         return self.recording.rounds.take(pa.array(self.rows))
 
     def columns(self, names: Sequence[str]) -> list[NDArray[np.float64]]:
-        """Return columns of the table of devices, each [rounds, devices]."""
-        table = self.recording.devices(names, self.devices)
-        shape = (self.recording.num_rounds, len(self.devices))
-        return [table[name].to_numpy().reshape(shape)[self.rows] for name in names]
+        """Return columns of the table of devices, each [rounds, devices].
+
+        All is NaN of a device in a round in which it did not take part.
+        """
+        grids = self.recording.grids(names, self.devices)
+        return [grid[self.rows] for grid in grids.values()]
 
 
 def timeline_section(recording: Recording) -> str:
@@ -105,7 +107,7 @@ def pack(excerpt: Excerpt) -> dict[str, Any]:
             *("pruning_ratio", "bandwidth_fraction", "snr_db", "arrived"),
         ]
     )
-    seconds = np.stack(lengths, axis=-1)
+    seconds = np.nan_to_num(np.stack(lengths, axis=-1))  # who does not take part spends none
     used = np.flatnonzero(seconds.any(axis=(0, 1))).tolist()
     start_s = rounds["start_s"].to_numpy()
     return {
@@ -120,7 +122,7 @@ def pack(excerpt: Excerpt) -> dict[str, Any]:
         "ratio": _base64(ratio, "<f4"),
         "share": _base64(share, "<f4"),
         "snr": _base64(snr_db, "<f4"),
-        "arrived": _base64(arrived, "u1"),
+        "arrived": _base64(np.nan_to_num(arrived), "u1"),
         "curve": _pack_curves(excerpt, start_s, seconds, snr_db),
     }
 
@@ -198,9 +200,15 @@ def _base64(values: NDArray[np.generic], kind: str) -> str:
 def _note(excerpt: Excerpt) -> str:
     recording = excerpt.recording
     words = ["A lane per device; it opens at the slowest round."]
-    if len(excerpt.devices) < recording.num_devices:
+    if recording.num_participants < recording.num_devices:
         words.append(
-            f"Of {recording.num_devices} devices, {len(excerpt.devices)} are shown: those who "
+            f"Of {recording.num_devices} devices, {recording.num_participants} take part in a "
+            "round; in the others a lane is empty."
+        )
+    seen = len(recording.seen)
+    if len(excerpt.devices) < seen:
+        words.append(
+            f"Of {seen} devices, {len(excerpt.devices)} are shown: those who "
             "straggled most often, and others evenly spread."
         )
     if len(excerpt.rows) < recording.num_rounds:

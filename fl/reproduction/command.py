@@ -1,25 +1,16 @@
 """The command ``straggler reproduce``: run the paper's experiments, and compare."""
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from fl.data import fetch
 from fl.reproduction.plan import DATASETS, FULL, QUICK, plan
+from fl.study.progress import shown
 from fl.training.engine import worker_count
-
-if TYPE_CHECKING:
-    from fl.reproduction.runner import Progress as RunProgress
-
-#: Where nobody looks at a terminal, a line comes no more often than this.
-_LINE_S = 60.0
 
 
 def reproduce_command(
@@ -47,7 +38,7 @@ def reproduce_command(
         with Console(stderr=True).status(f"fetching {name}"):
             fetch(name)
     try:
-        with _shown() as watch:
+        with shown() as watch:
             made = runner.run_arms(arms, folder / "runs", count, watch)
     except KeyboardInterrupt:
         typer.echo("Interrupted; the same command goes on where it was", err=True)
@@ -63,35 +54,3 @@ def reproduce_command(
         table.add_row(claim.where, claim.says, claim.verdict)
     Console(highlight=False).print(table)
     typer.echo(f"\nThe report is {written}")
-
-
-@contextmanager
-def _shown() -> "Iterator[Callable[[RunProgress], None]]":
-    """Show how far the runs are: as a bar, or in lines where there is no terminal."""
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[told]}"),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    ) as bar:
-        task = bar.add_task("running", total=1.0, told="")
-
-        told_at = -_LINE_S
-
-        def watch(progress: "RunProgress") -> None:
-            nonlocal told_at
-            told = f"{progress.done} of {progress.total} runs, {_minutes(progress.left_s)} left"
-            bar.update(task, completed=progress.fraction, told=told)
-            due = time.monotonic() - told_at > _LINE_S or progress.done == progress.total
-            if due and not console.is_terminal:
-                typer.echo(told, err=True)
-                told_at = time.monotonic()
-
-        yield watch
-
-
-def _minutes(seconds: float) -> str:
-    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

@@ -122,7 +122,7 @@ class Measures:
             for column in ("end_s", "test_accuracy", "test_loss")
         }
         scenario = self._arm(dataset, name).scenario(1)
-        bits = scenario.uplink.bits_per_weight * scenario.devices.count
+        bits = scenario.uplink.bits_per_weight * scenario.num_participants
         return Curves(
             rounds=tested[0]["round"].to_numpy() + 1,
             time_s=columns["end_s"],

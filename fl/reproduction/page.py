@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from fl.files import write_atomically
 from fl.interval import interval
 from fl.reproduction.beyond import beyond_the_paper
 from fl.reproduction.calibration import Fit, table
@@ -17,7 +18,6 @@ from fl.reproduction.plan import (
     Size,
 )
 from fl.reproduction.published import DEADLINE_MS, TABLE_1
-from fl.results import write_atomically
 
 
 def write_page(

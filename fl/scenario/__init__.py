@@ -1,5 +1,7 @@
 """Scenario files: what is run.
 
+errors          what a scenario that cannot be used is
+magnitude       files that are too much to read
 document        YAML as plain data, with the place of each value; extends and --set
 quantity        values with their unit, one or one a device
 channel         what a scenario may say of the channel
@@ -11,14 +13,15 @@ reference       every key in a table, out of the model
 """
 
 from fl.scenario.channel import ConstantChannel, Generate, GeneratedChannel, TraceChannel
-from fl.scenario.document import ScenarioError
+from fl.scenario.errors import ScenarioError
 from fl.scenario.learning import BoundConstants, GivenSizes, Learning, NamedModel, Partition
 from fl.scenario.loading import load_generate, load_scenario, write_scenario
 from fl.scenario.quantity import PerDevice, Quantity
 from fl.scenario.reference import json_schema, reference
-from fl.scenario.scenario import Scenario
+from fl.scenario.scenario import BYTES_A_DEVICE, Scenario
 
 __all__ = [
+    "BYTES_A_DEVICE",
     "BoundConstants",
     "ConstantChannel",
     "Generate",

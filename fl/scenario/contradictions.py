@@ -30,6 +30,7 @@ def contradictions(scenario: Scenario) -> Problems:
     """Yield the keys that do not go together, each with what is wrong."""
     count = scenario.devices.count
     yield from _lengths(scenario, (), count)
+    yield from _participant_contradictions(scenario)
     yield from _model_contradictions(scenario)
     yield from _learning_contradictions(scenario)
     yield from _scheme_contradictions(scenario)
@@ -38,6 +39,22 @@ def contradictions(scenario: Scenario) -> Problems:
     elif scenario.late == "drop" and scenario.network.broadcast >= (scenario.deadline or 0):
         yield ("network", "broadcast"), "must end before the deadline, at which the round is cut"
     yield from _channel_contradictions(scenario)
+
+
+def _participant_contradictions(scenario: Scenario) -> Problems:
+    count, number = scenario.devices.count, scenario.num_participants
+    if number > count:
+        yield ("participants",), f"must be at most devices.count, {count}, got {number}"
+    if number == count:
+        return
+    if isinstance(scenario.scheme.bandwidth, tuple):
+        yield (
+            ("scheme", "bandwidth"),
+            f"must be a rule, not a list, where participants are drawn: only {number} of {count} "
+            + "devices share the band in a round, each time others",
+        )
+    if scenario.learning is not None and scenario.learning.bound is not None:
+        yield ("learning", "bound"), "holds where all devices take part: leave participants at all"
 
 
 def _scheme_contradictions(scenario: Scenario) -> Problems:
@@ -64,8 +81,8 @@ def _model_contradictions(scenario: Scenario) -> Problems:
     model, scheme = scenario.model, scenario.scheme
     if isinstance(model, GivenSizes):
         weights = model.personal_weights + model.global_weights
-        if weights * scenario.uplink.bits_per_weight * scenario.devices.count >= 2**62:
-            yield ("model",), "is too large: a round of all devices would send more than 2**62 bits"
+        if weights * scenario.uplink.bits_per_weight * scenario.num_participants >= 2**62:
+            yield ("model",), "is too large: all devices of a round would send more than 2**62 bits"
         if isinstance(scheme.split, Layers):
             yield ("scheme", "split"), "needs a model with layers, as model: {name: cnn}"
         if scenario.learning is not None:

@@ -6,6 +6,7 @@ its file and line, so that whatever is found wrong later can name its place.
 
 import copy
 import reprlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +14,18 @@ from typing import Any, TypeGuard
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.composer import MaxDepthExceededError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError, YAMLWarning
 
+from fl.scenario.errors import ScenarioError
+from fl.scenario.magnitude import (
+    DEEPEST,
+    LONGEST,
+    MOST,
+    check_values,
+    most_values,
+)
 from fl.schemes import PRESETS
-from netsim.errors import InputError
 
 KeyPath = tuple[str | int, ...]
 
@@ -34,11 +43,6 @@ _KINDS = (
 _CHOICES = ("by", "name")
 #: Values that are paths, relative to the file in which they stand.
 _PATHS: set[KeyPath] = {("uplink", "channel", "trace")}
-_MOST_VALUES = 2_000_000
-
-
-class ScenarioError(InputError):
-    """A scenario that cannot be used; one line for each thing that is wrong."""
 
 
 @dataclass
@@ -79,26 +83,27 @@ def assignments(settings: Sequence[str]) -> Document:
     """Return the document that ``path.to.key=value`` settings of a command line spell out."""
     document = Document(places={(): "--set"})
     for setting in settings:
+        name = f"--set {setting if len(setting) <= 200 else setting[:200] + '...'}"
         dotted, equals, text = setting.partition("=")
         keys = dotted.strip().split(".")
-        if not equals or not all(keys):
-            raise ScenarioError(f"--set {setting}: must be path.to.key=value")
+        if not equals or not all(keys) or len(keys) > DEEPEST:
+            raise ScenarioError(f"{name}: must be path.to.key=value")
         if keys == ["extends"]:
-            raise ScenarioError(f"--set {setting}: extends stands only in a file")
-        value = _parse(text, f"--set {setting}")
-        here = _plain(value, (), f"--set {setting}", {})
+            raise ScenarioError(f"{name}: extends stands only in a file")
+        here = _plain(_parse(text, name), (), name, {})
         for key in reversed(keys):
             here = {key: here}
-        one = Document(here, {tuple(keys): f"--set {setting}"})
-        _resolve_paths(one, Path())
+        one = Document(here, {tuple(keys): name})
+        resolve_paths(one, Path())
         document = overlay(document, one)
     return document
 
 
 def from_mapping(data: Mapping[str, Any], name: str) -> Document:
     """Return values given in Python as a document; *name* is how errors call it."""
+    check_values(data, MOST, name)
     document = Document(_plain(data, (), name, {}), {(): name})
-    _resolve_paths(document, Path())
+    resolve_paths(document, Path())
     return document
 
 
@@ -107,6 +112,8 @@ def _read_chain(path: Path, below: tuple[Path, ...]) -> Document:
     if resolved in below:
         chain = " -> ".join(step.name for step in (*below[below.index(resolved) :], resolved))
         raise ScenarioError(f"{path}: extends itself: {chain}")
+    if len(below) > DEEPEST:
+        raise ScenarioError(f"{path}: is the {len(below)}th file that extends another: too many")
     document = _read_file(path)
     extends = document.data.pop("extends", None)
     if extends is None:
@@ -122,7 +129,8 @@ def _read_chain(path: Path, below: tuple[Path, ...]) -> Document:
 
 def _read_file(path: Path) -> Document:
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(LONGEST + 1)
     except FileNotFoundError:
         raise ScenarioError(f"{path}: there is no such scenario file") from None
     except UnicodeDecodeError:
@@ -134,30 +142,36 @@ def _read_file(path: Path) -> Document:
         raise ScenarioError(f"{path}: must be a mapping of keys to values")
     places: dict[KeyPath, str] = {(): str(path)}
     document = Document(_plain(loaded, (), str(path), places), places)
-    _resolve_paths(document, path.parent)
+    resolve_paths(document, path.parent)
     return document
 
 
 def _parse(text: str, name: str) -> object:
     """Return what YAML makes of *text*; *name* is how errors call it."""
+    if len(text) > LONGEST:
+        raise ScenarioError(f"{name}: is longer than {LONGEST} characters")
+    # The round-trip loader runs no code, knows the lines, and refuses a key given twice.
+    yaml = YAML(typ="rt", pure=True)
+    yaml.max_depth = DEEPEST
     try:
-        # The round-trip loader runs no code, knows the lines, and refuses a key given twice.
-        return YAML(typ="rt", pure=True).load(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", YAMLWarning)
+            loaded: object = yaml.load(text)
+    except (MaxDepthExceededError, RecursionError):
+        raise ScenarioError(f"{name}: is nested too deeply") from None
     except MarkedYAMLError as error:
         mark = error.problem_mark
         line = f":{mark.line + 1}" if mark is not None and not name.startswith("--set") else ""
         raise ScenarioError(f"{name}{line}: is not valid YAML: {error.problem}") from None
-    except RecursionError:
-        raise ScenarioError(f"{name}: is not valid YAML: nested too deeply") from None
-    except (YAMLError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "unreadable"
+    except (YAMLError, YAMLWarning, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0] or "unreadable"
         raise ScenarioError(f"{name}: is not valid YAML: {reason}") from None
+    check_values(loaded, most_values(text), name)
+    return loaded
 
 
 def _plain(value: object, path: KeyPath, name: str, places: dict[KeyPath, str]) -> Any:  # noqa: ANN401
     """Return *value* as built-in types, and note the line of each key in *places*."""
-    if len(path) > 20 or len(places) > _MOST_VALUES:
-        raise ScenarioError(f"{name}: is nested too deeply, or has too many values")
     if isinstance(value, Mapping):
         plain: dict[str, Any] = {}
         for key, item in value.items():
@@ -215,7 +229,8 @@ def _same_kind(below: object, top: object) -> bool:
     ) and all(top[key] == below.get(key) for key in _CHOICES if key in top)
 
 
-def _resolve_paths(document: Document, folder: Path) -> None:
+def resolve_paths(document: Document, folder: Path) -> None:
+    """Make the paths in a document, which are relative to *folder*, ones from here."""
     for path in _PATHS:
         here: Any = document.data
         for key in path[:-1]:

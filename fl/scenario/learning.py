@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from fl.own_code import is_class_name
 from fl.scenario.channel import Block, told_by
+from fl.scenario.quantity import AllOrNumber
 
 
 class GivenSizes(Block):
@@ -162,17 +163,9 @@ class Learning(Block):
     evaluate_every: int = Field(
         5, strict=True, ge=1, description="Rounds from test to test; the last is always tested."
     )
-    test_samples: Annotated[
-        Annotated[Literal["all"], Tag("<word>")]
-        | Annotated[int, Field(strict=True, ge=1), Tag("<number>")],
-        Discriminator(
-            lambda value: (
-                "<number>" if type(value) is int else "<word>" if value == "all" else None
-            ),
-            custom_error_type="test_samples",
-            custom_error_message="must be a whole number >= 1, or all",
-        ),
-    ] = Field(200, description="Of each device, with its own labels; or all there are with these.")
+    test_samples: AllOrNumber = Field(
+        200, description="Of each device, with its own labels; or all there are with these."
+    )
     bound: (
         Annotated[
             Annotated[Literal["estimated"], Tag("<word>")]

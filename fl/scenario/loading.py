@@ -17,16 +17,18 @@ from fl.scenario.contradictions import contradictions, generate_contradictions
 from fl.scenario.document import (
     Document,
     KeyPath,
-    ScenarioError,
     assignments,
     from_mapping,
     overlay,
     read_document,
 )
+from fl.scenario.errors import ScenarioError
 from fl.scenario.scenario import Scenario, blocks_in
 
 BlockT = TypeVar("BlockT", bound=Block)
 
+#: Of what is wrong with one scenario.
+_MOST_LINES = 20
 #: What pydantic says, and what a person would.
 _PLAINER = {
     "Input should be a valid dictionary or instance of": "must be a mapping: the block",
@@ -70,6 +72,15 @@ def load_scenario(
     document = overlay(document, assignments(settings))
     if overrides:
         document = overlay(document, from_mapping(overrides, "override"))
+    return check_scenario(document)
+
+
+def check_scenario(document: Document) -> Scenario:
+    """Return the scenario that a document says.
+
+    Raises:
+        ScenarioError: Something is wrong with it; the message names each place.
+    """
     scenario = read_block(document, Scenario)
     _refuse(document, contradictions(scenario))
     return scenario
@@ -89,7 +100,9 @@ def read_block(document: Document, block: type[BlockT]) -> BlockT:
         return block.model_validate(_without_nulls(document.data))
     except ValidationError as error:
         details = error.errors(include_url=False)
-        lines = [_explain(document, block, one) for one in details]
+        lines = [_explain(document, block, one) for one in details[:_MOST_LINES]]
+        if len(details) > _MOST_LINES:
+            lines.append(f"and {len(details) - _MOST_LINES} more")
         raise ScenarioError("\n".join(lines)) from None
 
 

@@ -3,10 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Discriminator, Field, Tag
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from netsim.units import (
@@ -231,6 +232,15 @@ def _wrong(message: str) -> PydanticCustomError:
     return PydanticCustomError("value", "{message}", {"message": message})
 
 
+AllOrNumber = Annotated[
+    Annotated[Literal["all"], Tag("<word>")]
+    | Annotated[int, Field(strict=True, ge=1), Tag("<number>")],
+    Discriminator(
+        lambda value: "<number>" if type(value) is int else "<word>" if value == "all" else None,
+        custom_error_type="all_or_number",
+        custom_error_message="must be a whole number >= 1, or all",
+    ),
+]
 Duration = Annotated[Quantity, Rule(TIME, at_least=0)]
 PositiveDuration = Annotated[Quantity, Rule(TIME, above=0)]
 Bandwidth = Annotated[Quantity, Rule(FREQUENCY, above=0)]

@@ -4,10 +4,14 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from fl.own_code import is_class_name
+from fl.room import told_bytes
 from fl.scenario.channel import Block, Channel, zero
-from fl.scenario.learning import Learning, Model
+from fl.scenario.learning import Learning, Model, NamedModel
 from fl.scenario.quantity import (
+    AllOrNumber,
     Bandwidth,
     CostEach,
     CountEach,
@@ -21,6 +25,19 @@ from fl.scenario.quantity import (
     Spread,
 )
 from fl.schemes import PRESETS, Scheme, read_scheme
+
+#: Of memory, in a run: measured, see `fl.estimate`.
+BYTES_A_DEVICE = 4300
+_MOST_DEVICES = 10**7
+
+
+def _check_count(count: object) -> object:
+    """Say what too many devices would take; pydantic alone would only say that they are too many."""
+    if isinstance(count, int) and count > _MOST_DEVICES:
+        needed = told_bytes(float(min(count, 10**30)) * BYTES_A_DEVICE)
+        text = f"must be <= {_MOST_DEVICES}: so many would take about {needed} of memory"
+        raise PydanticCustomError("count", "{text}", {"text": text})
+    return count
 
 
 class Iterations(Block):
@@ -45,7 +62,9 @@ class Iterations(Block):
 class Devices(Block):
     """The fleet; a value is one for all, a list, {uniform: [a, b]} or {choice: [a, b, ...]}."""
 
-    count: int = Field(strict=True, ge=1, le=2 * 10**6, description="K: how many devices.")
+    count: Annotated[int, BeforeValidator(_check_count)] = Field(
+        strict=True, ge=1, le=_MOST_DEVICES, description="K: how many devices."
+    )
     cpu_frequency: FrequencyEach = Field(description="f_k: cycles a second.")
     cycles_per_weight: CountEach = Field(description="C_k: cycles to update one weight once.")
     pruning_cycles_per_weight: CostEach = Field(
@@ -128,6 +147,10 @@ class Scenario(Block):
     scheme: Annotated[Scheme, BeforeValidator(read_scheme)] = Field(
         description=f"A preset ({', '.join(PRESETS)}), or the four choices below."
     )
+    participants: AllOrNumber = Field(
+        "all",
+        description="Who takes part in a round: all devices, or so many, drawn anew each time.",
+    )
     deadline: PositiveDuration | None = Field(None, description="T_th: of every round.")
     count_warmup: bool = Field(
         True, strict=True, description="Does the deadline of the pruning ratio include the warm-up?"
@@ -160,6 +183,19 @@ class Scenario(Block):
         None,
         description="What devices train on; without it, they spend the time and learn nothing.",
     )
+
+    @property
+    def own_code(self) -> dict[str, str]:
+        """The classes of somebody's own that it names, by key."""
+        named = {"scheme.bandwidth": self.scheme.bandwidth}
+        if isinstance(self.model, NamedModel):
+            named["model.name"] = self.model.name
+        return {k: v for k, v in named.items() if isinstance(v, str) and is_class_name(v)}
+
+    @property
+    def num_participants(self) -> int:
+        """How many devices take part in a round."""
+        return self.devices.count if self.participants == "all" else self.participants
 
     def written(self) -> dict[str, Any]:
         """Return everything it says, defaults included, as it would stand in a file."""

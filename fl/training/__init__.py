@@ -10,5 +10,6 @@ shared_memory  tensors where other processes see them
 engine         what runs the updates of a round
 inline         in this process, one after the other
 processes      in processes beside it, several at a time
+ray_tasks      on a Ray cluster, a few devices a task
 errors         what may go wrong
 """

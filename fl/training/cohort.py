@@ -65,6 +65,10 @@ class Cohort:
 
     def update(self, task: Task) -> Timed[Update]:
         """Return what the device of *task* makes of its round."""
+        return self.update_from(task, self.personal[task.device], self.shared)
+
+    def update_from(self, task: Task, personal: Tensor, shared: Tensor) -> Timed[Update]:
+        """Return what it makes of weights that are not here."""
         began = time.perf_counter()
         stream = self.streams("learning.update", task.device, task.round)
         batches = Batches(
@@ -78,8 +82,8 @@ class Cohort:
             update = local_update(
                 self.network,
                 self.recipe,
-                self.personal[task.device],
-                self.shared,
+                personal,
+                shared,
                 task.kept,
                 batches,
             )
@@ -98,8 +102,12 @@ class Cohort:
 
     def evaluate(self, device: int) -> Timed[Evaluation]:
         """Return how well a device's own model does on its own test samples."""
+        return self.evaluate_from(device, self.personal[device], self.shared)
+
+    def evaluate_from(self, device: int, personal: Tensor, shared: Tensor) -> Timed[Evaluation]:
+        """Return how well it does with weights that are not here."""
         began = time.perf_counter()
         held = self.held_test[device]
         with torch_seeded(self.streams("learning.evaluation", device)):
-            result = evaluate(self.network, self.personal[device], self.shared, self.test, held)
+            result = evaluate(self.network, personal, shared, self.test, held)
         return Timed(result, time.perf_counter() - began)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from fl.ray_cluster import check_cluster
 from netsim.errors import InputError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and an engine is chosen before it is needed
@@ -16,11 +17,14 @@ if TYPE_CHECKING:  # torch takes seconds to import, and an engine is chosen befo
     from fl.training.evaluation import Evaluation
     from fl.training.local_update import Update
 
-ENGINES = ("inline", "processes")
+ENGINES = ("inline", "processes", "ray")
 
 
 class Engine(Protocol):
     """Computes what devices learn."""
+
+    workers: int
+    """How many tasks it computes at a time."""
 
     def updates(self, tasks: "Sequence[Task]") -> "Iterator[Timed[Update]]":
         """Begin with the tasks, and return their results in order.
@@ -41,24 +45,39 @@ class Engine(Protocol):
 class EngineChoice:
     """Which engine, and how many workers it has."""
 
-    name: Literal["inline", "processes"] = "inline"
-    workers: int = 1
+    name: Literal["inline", "processes", "ray"] = "inline"
+    workers: int | None = 1
+    """None: as many as a cluster has processors."""
+    address: str | None = None
+    """Of a Ray cluster; None: see `fl.ray_cluster.cluster`."""
 
     @classmethod
-    def of(cls, name: str, workers: int | None = None) -> "EngineChoice":
+    def of(
+        cls, name: str, workers: int | None = None, address: str | None = None
+    ) -> "EngineChoice":
         """Return the choice that a person has made; by default a worker for each core.
 
         Raises:
-            InputError: There is no such engine, or it cannot have so many workers.
+            InputError: There is no such engine, it cannot have so many workers, or its cluster
+                cannot be reached.
         """
         if name not in ENGINES:
-            raise InputError(f"--engine: must be {' or '.join(ENGINES)}, got {name}")
+            raise InputError(f"--engine: must be {_either(ENGINES)}, got {name}")
+        if address is not None and name != "ray":
+            raise InputError(f"--address: belongs to --engine ray, not {name}")
         count = worker_count(workers)
+        if name == "ray":
+            check_cluster(address)
+            return cls("ray", workers, address)
         if name == "inline":
             if workers not in (None, 1):
                 raise InputError(f"--workers: the engine inline has one, got {workers}")
             return cls()
         return cls("processes", count)
+
+
+def _either(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def worker_count(asked: int | None) -> int:

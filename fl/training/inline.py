@@ -12,6 +12,8 @@ from fl.training.local_update import Update
 class Inline:
     """Computes a result when it is asked for."""
 
+    workers = 1
+
     def __init__(self, cohort: Cohort) -> None:
         self._cohort = cohort
 

@@ -63,7 +63,8 @@ class _Pending(NamedTuple):
 class Processes:
     """Keeps a few tasks for each worker under way, so that none has to wait for this process."""
 
-    def __init__(self, pool: WorkerPool, slots: Slots) -> None:
+    def __init__(self, pool: WorkerPool, slots: Slots, workers: int) -> None:
+        self.workers = workers
         self._pool = pool
         self._slots = slots
 
@@ -100,7 +101,7 @@ def processes(cohort: Cohort, workers: int) -> Iterator[Processes]:
     slots = Slots.make(3 * workers, cohort)
     share([*cohort.tensors, slots.personal, slots.shared, slots.mask])
     with worker_pool(workers, __name__, _begin_work, cohort, slots) as pool:
-        yield Processes(pool, slots)
+        yield Processes(pool, slots, workers)
 
 
 def _check_picklable(cohort: Cohort) -> None:

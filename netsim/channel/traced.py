@@ -106,14 +106,14 @@ def _replay_each(
             f"{trace.name}: has {len(trace.devices)} devices, numbered from 0; device "
             f"{max(devices)} is asked for; let several share one with devices: random or a list"
         )
-    laid_out: dict[tuple[int, float], tuple[float, S]] = {}
+    laid_out: dict[tuple[int, float], tuple[str, float, S]] = {}
     channels = []
     for number, offset_s, snr in zip(devices, offsets_s, snr_of_unit_gain, strict=True):
-        who = f"{trace.name}: device {number}"
         key = number, snr
         if key not in laid_out:
-            laid_out[key] = _lay_out(trace, number, snr, lay_out, who)
-        begins_s, segments = laid_out[key]
+            name = f"{trace.name}: device {number}"
+            laid_out[key] = (name, *_lay_out(trace, number, snr, lay_out, name))
+        who, begins_s, segments = laid_out[key]
         if begins_s > offset_s:
             raise TraceError(
                 f"{who} begins at {begins_s:g} s, the simulation at {offset_s:g} s of the trace; "

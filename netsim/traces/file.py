@@ -53,6 +53,8 @@ def read_trace(path: Path) -> Trace:
         TraceError: The file cannot be read, or is not a trace; the message says where. The
             same is raised when a device is asked for whose samples are not in order.
     """
+    if path.exists() and not path.is_file():
+        raise TraceError(f"{path}: is not a file")
     try:
         file = pq.ParquetFile(path)
         columns = file.schema_arrow.names
@@ -73,6 +75,10 @@ def read_trace(path: Path) -> Trace:
     return Trace(kind, devices, step_s, metadata, str(path), path)
 
 
+#: At once: a few bytes of Parquet can stand for any number of equal rows.
+_MOST_ROWS = 2 * 10**8
+
+
 class _RowGroups(OnDemand):
     """The devices of a file whose every row group is one device, read when asked for."""
 
@@ -82,6 +88,7 @@ class _RowGroups(OnDemand):
         self._kind = kind
         self._needs_two = needs_two
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        _check_rows(path, max(sizes))
         self._first_row = [0, *itertools.accumulate(sizes)]
 
     def __len__(self) -> int:
@@ -106,6 +113,7 @@ def _open_devices(
     devices = [_device_of(file.metadata.row_group(i)) for i in range(file.num_row_groups)]
     if devices and devices == list(range(len(devices))):
         return _RowGroups(path, file, kind, needs_two=needs_two)
+    _check_rows(path, file.metadata.num_rows)
     try:
         table = file.read(columns=["device", "time_s", str(kind)])
     except (OSError, pa.ArrowException) as error:
@@ -120,6 +128,11 @@ def _open_devices(
         check_samples(path, number, samples, kind, start, needs_two=needs_two)
         read.append(samples)
     return read
+
+
+def _check_rows(path: Path, count: int) -> None:
+    if count > _MOST_ROWS:
+        raise TraceError(f"{path}: has {count} rows to be read at once, more than {_MOST_ROWS}")
 
 
 def _device_of(group: pq.RowGroupMetaData) -> int | None:

@@ -73,7 +73,7 @@ def test_an_out_that_cannot_be_is_refused(tmp_path):
     (tmp_path / "file").write_text("x")
     done = straggler("run", "scenarios/frozen-channel.yaml", "--out", tmp_path / "file" / "out")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot hold a run" in done.stderr
+    assert "cannot be written" in done.stderr
 
 
 def test_a_missing_scenario_and_a_bad_key_are_refused(tmp_path):

@@ -81,7 +81,7 @@ def test_only_what_arrives_is_averaged(cell):
 
 
 def test_the_tables_hold_what_was_learnt(cell):
-    run = fl.run(cell)
+    run = fl.run(cell, allow_code=True)
     rounds, devices = run.rounds.to_pylist(), run.devices.to_pylist()
     assert [row["test_accuracy"] is None for row in rounds] == [True, False, False]
     table = run.partition.to_pylist()
@@ -101,7 +101,7 @@ def test_the_tables_hold_what_was_learnt(cell):
 
 
 def test_learning_takes_no_time_on_the_clock_and_its_weights_are_those_counted(cell):
-    learnt = fl.run(cell)
+    learnt = fl.run(cell, allow_code=True)
     network = Enrolment(load_scenario(cell), Streams(1)).network
     sizes = {
         "personal_weights": network.personal.num_weights,
@@ -142,14 +142,16 @@ def test_patterns_say_what_is_personal(cell):
 def test_partition_and_optimizer_are_choices(cell, partition):
     for optimizer in ("momentum", "adam"):
         learning = {"partition": partition, "optimizer": optimizer}
-        run = fl.run(cell, rounds=1, learning=learning)
+        run = fl.run(cell, allow_code=True, rounds=1, learning=learning)
         assert run.rounds["test_accuracy"].null_count == 0
 
 
 def test_samples_may_weigh(cell):
     learning = {"partition": {"by": "dirichlet", "alpha": 0.3}}
-    equal = fl.run(cell, learning=learning).rounds["train_loss"].to_pylist()
-    weighed = fl.run(cell, learning=learning | {"weighting": "samples"}).rounds["train_loss"]
+    equal = fl.run(cell, allow_code=True, learning=learning).rounds["train_loss"].to_pylist()
+    weighed = fl.run(cell, allow_code=True, learning=learning | {"weighting": "samples"}).rounds[
+        "train_loss"
+    ]
     assert equal[0] == weighed[0].as_py()
     assert equal[1] != weighed[1].as_py()
 
@@ -226,21 +228,21 @@ def test_samples_may_weigh(cell):
 )
 def test_what_does_not_fit_is_refused(cell, changes, error, message):
     with pytest.raises(error) as raised:
-        fl.run(cell, **changes)
+        fl.run(cell, allow_code=True, **changes)
     assert message in str(raised.value)
 
 
 def test_a_data_set_that_was_not_fetched_says_how_to(cell, monkeypatch, tmp_path):
     monkeypatch.setenv("STRAGGLER_DATA", str(tmp_path))
     with pytest.raises(fl.data.DatasetError, match="straggler data fetch mnist"):
-        fl.run(cell, learning={"dataset": "mnist"})
+        fl.run(cell, allow_code=True, learning={"dataset": "mnist"})
 
 
 def test_training_that_diverges_names_round_and_device_and_keeps_the_directory(cell, tmp_path):
     rates = {"learning_rate": {"personal": 1e5, "global": 1e5}}
     model = {"name": "tiny_models:Explosive"}
     with pytest.raises(DivergedError, match=r"round \d+, device \d+: the training loss is"):
-        fl.run(cell, rounds=50, model=model, learning=rates, out=tmp_path / "out")
+        fl.run(cell, allow_code=True, rounds=50, model=model, learning=rates, out=tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["status"] == "failed"
     assert manifest["training_seconds"] > 0
@@ -261,7 +263,7 @@ def test_the_bound_of_theorem_1_stands_beside_the_run(cell, tmp_path):
     cell["scheme"]["pruning"] = {"fixed": 0.05}
     bounds = {}
     for name, bound in (("given", constants), ("estimated", "estimated")):
-        fl.run(cell, learning={"bound": bound}, out=tmp_path / name)
+        fl.run(cell, allow_code=True, learning={"bound": bound}, out=tmp_path / name)
         bounds[name] = json.loads((tmp_path / name / "manifest.json").read_text())["bound"]
     given = bounds["given"]
     assert {key: given[key] for key in constants} == constants
@@ -274,14 +276,14 @@ def test_the_bound_of_theorem_1_stands_beside_the_run(cell, tmp_path):
     assert given["total"] == pytest.approx(total)
     assert bounds["estimated"]["initial_gap"] == pytest.approx(np.log(10), rel=0.05)
     with pytest.raises(ScenarioError, match="holds for update: alternate with optimizer: sgd"):
-        fl.run(cell, learning={"bound": "estimated", "optimizer": "adam"})
+        fl.run(cell, allow_code=True, learning={"bound": "estimated", "optimizer": "adam"})
 
 
 def test_a_model_that_cannot_be_pickled_learns_inline_only(cell):
     cell["model"] = {"name": "tiny_models:Private"}
     with pytest.raises(InputError, match="cannot be handed to other processes"):
-        fl.run(cell, engine="processes", workers=1)
-    assert fl.run(cell, rounds=1).rounds.num_rows == 1
+        fl.run(cell, allow_code=True, engine="processes", workers=1)
+    assert fl.run(cell, allow_code=True, rounds=1).rounds.num_rows == 1
 
 
 def test_dropout_is_off_in_a_test(cell):
@@ -310,7 +312,9 @@ def test_devices_learn(cell):
     cell["learning"]["partition"] = {"by": "label", "labels_per_device": 3}
     cell["scheme"]["pruning"] = {"fixed": 0.2}
     iterations = {"personal": 3, "global": 6}
-    run = fl.run(cell, rounds=60, iterations=iterations, learning={"evaluate_every": 20})
+    run = fl.run(
+        cell, allow_code=True, rounds=60, iterations=iterations, learning={"evaluate_every": 20}
+    )
     accuracy = run.rounds["test_accuracy"].drop_null().to_pylist()
     assert accuracy[-1] > 0.9
     loss = run.rounds["train_loss"].to_numpy()
@@ -343,10 +347,10 @@ def test_an_option_may_be_null(cell):
 
 def test_a_weight_that_nobody_keeps_leaves_no_bound(cell, tmp_path):
     cell["scheme"]["pruning"] = {"fixed": 0.99}
-    fl.run(cell, learning={"bound": "estimated"}, out=tmp_path / "out")
+    fl.run(cell, allow_code=True, learning={"bound": "estimated"}, out=tmp_path / "out")
     bound = Run.open(tmp_path / "out").facts["bound"]
     assert (bound["keepers"], bound["total"]) == (0, None)
-    assert fl.run(cell, learning={"bound": "estimated"}).facts["bound"] == bound
+    assert fl.run(cell, allow_code=True, learning={"bound": "estimated"}).facts["bound"] == bound
 
 
 def straggler(*arguments):
@@ -363,7 +367,7 @@ def test_the_command_trains_tests_and_logs(cell, tmp_path):
     scenario.write_text(json.dumps(cell | {"name": "learn"}))
     out, log = tmp_path / "out", tmp_path / "log"
     settings = ("--set", "learning.batch_size=2000", "--workers", "1", "--tensorboard", log)
-    done = straggler("run", scenario, "--out", out, *settings)
+    done = straggler("run", scenario, "--out", out, *settings, "--allow-code")
     assert done.returncode == 0, done.stderr
     run = Run.open(out)
     last = run.rounds.to_pylist()[-1]
@@ -380,7 +384,7 @@ def test_the_command_trains_tests_and_logs(cell, tmp_path):
     ]
     assert accuracy[-1].value == pytest.approx(last["test_accuracy"])
     assert len(events.Scalars("round/latency_s")) == 3
-    shown = straggler("data", "partition", scenario)
+    shown = straggler("data", "partition", scenario, "--allow-code")
     assert (shown.returncode, "1500" in shown.stdout) == (0, True)
 
 

@@ -136,7 +136,7 @@ def test_aliases_that_explode_are_refused(tmp_path):
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     path = tmp_path / "bomb.yaml"
     path.write_text("\n".join(lines))
-    assert "too many values" in refusal(path)
+    assert "stands for more than" in refusal(path)
 
 
 @pytest.mark.usefixtures("cell")
@@ -203,14 +203,14 @@ def test_a_setting_of_null_takes_a_value_away(cell):
         ("uplink.bandwidth=3 s", "--set uplink.bandwidth=3 s: uplink.bandwidth: is not a freq"),
         ("network.broadcast=30 s", "network.broadcast"),
         ("seed=2024-13-45", "is not valid YAML"),
-        ("seed=" + "[" * 3000, "is not valid YAML"),
+        ("seed=" + "[" * 3000, "is nested too deeply"),
         ("seed=" + "9" * 5000, "seed"),
         ("extends=x.yaml", "extends stands only in a file"),
         ("seed=!!python/object:os.system x", "cannot be"),
         ("rounds=true", "rounds: must be a whole number, got True"),
         ("rounds='5'", "rounds: must be a whole number, got '5'"),
         ("scheme.pruning={fixed: true}", "scheme.pruning.fixed: must be a number"),
-        ("devices.count=1000000000000", "devices.count: must be <= 2000000"),
+        ("devices.count=1000000000000", "devices.count: must be <= 10000000"),
         ("model.global_weights=400000000000000000", "model.global_weights: must be <= 10"),
         ("devices.cycles_per_weight=1" + "0" * 400, "must be a number below 1e+18"),
         ("rounds=null", "rounds: is missing"),
@@ -231,7 +231,7 @@ def test_a_bad_setting_is_named_as_it_was_given(cell, setting, message):
 def test_the_schema_knows_every_key_and_accepts_no_other():
     schema = Scenario.model_json_schema()
     assert set(schema["properties"]) == {
-        "name", "seed", "rounds", "scheme", "deadline", "count_warmup", "count_unpruned",
+        "name", "seed", "rounds", "scheme", "participants", "deadline", "count_warmup", "count_unpruned",
         "late", "csi_age", "iterations", "devices", "uplink", "network", "model", "learning",
     }  # fmt: skip
     assert schema["additionalProperties"] is False
@@ -279,7 +279,11 @@ def test_what_is_uniform_between_decibels_is_uniform_in_decibels(cell):
     assert drawn.mean() == pytest.approx(2e9, rel=0.01)
 
 
-@pytest.mark.parametrize("path", sorted(Path("scenarios").rglob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path",
+    sorted(set(Path("scenarios").rglob("*.yaml")) - set(Path("scenarios/studies").iterdir())),
+    ids=lambda p: p.stem,
+)
 def test_the_json_schema_accepts_what_is_shipped(path):
     plain = YAML(typ="safe").load(path)
     jsonschema.validate(plain, json_schema())

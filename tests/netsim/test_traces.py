@@ -187,7 +187,7 @@ def test_a_file_that_is_not_parquet_is_named(tmp_path, content):
 
 
 def test_a_folder_is_not_a_trace(tmp_path):
-    with pytest.raises(TraceError, match="cannot be read as a Parquet file"):
+    with pytest.raises(TraceError, match="is not a file"):
         read_trace(tmp_path)
 
 

@@ -9,7 +9,9 @@ import pytest
 import fl
 from fl.scenario import load_scenario
 
-SCENARIOS = sorted(Path("scenarios").rglob("*.yaml"))
+SCENARIOS = sorted(
+    set(Path("scenarios").rglob("*.yaml")) - set(Path("scenarios/studies").iterdir())
+)
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
@@ -107,3 +109,11 @@ def test_generated_channel_is_as_good_as_a_guess():
     gap = run.devices["latency_s"].to_numpy() / run.devices["predicted_latency_s"].to_numpy() - 1
     assert np.quantile(gap, 0.1) < -0.1
     assert np.quantile(gap, 0.9) > 0.1
+
+
+def test_a_round_of_a_thousand_among_a_million_meets_its_deadline():
+    run = fl.run("scenarios/million-devices.yaml", rounds=2)
+    assert run.devices.num_rows == 2000
+    assert np.ptp(run.devices["device"].to_numpy()) > 900_000
+    assert not any(run.rounds["deadline_missed"].to_pylist())
+    assert run.devices["pruning_ratio"].to_numpy().max() > 0.1

@@ -24,6 +24,9 @@ _DAMAGES = (
     *(OverflowError, RuntimeError, zipfile.BadZipFile, zlib.error),
 )
 
+#: Of one array: a few bytes of an archive can stand for any number of zeros.
+_MOST_BYTES = 2 * 10**9
+
 
 def read_arrays(path: Path, settings: Settings, ledger: Ledger) -> list[Recording]:
     """Read arrays by their names.
@@ -71,6 +74,10 @@ def _arrays(path: Path, names: Sequence[str]) -> list[NDArray[np.float64]]:
         # Reading objects would run whatever code they bring along.
         with path.open("rb") as file, np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
             there = archive.files
+            assert archive.zip is not None  # it is open
+            largest = max((info.file_size for info in archive.zip.infolist()), default=0)
+            if largest > _MOST_BYTES:
+                raise ValueError(f"an array of {largest} bytes is more than {_MOST_BYTES}")
             arrays = [np.asarray(archive[name]) for name in names if name in there]
     except FileNotFoundError:
         raise TraceError(f"{path}: there is no such file") from None

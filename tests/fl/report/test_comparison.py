@@ -3,9 +3,9 @@ import pyarrow as pa
 import pytest
 
 import fl
+from fl.manifest import RunDirectoryError
 from fl.report.comparison import arms_of, find_runs, labels_of, scheme_name
 from fl.report.comparison_page import common_accuracy, unbeaten
-from fl.results import RunDirectoryError
 from fl.scenario import load_scenario
 
 

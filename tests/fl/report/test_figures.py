@@ -38,6 +38,7 @@ def learnt(tmp_path_factory):
         out=out / "run",
         rounds=3,
         devices={"count": 3},
+        allow_code=True,
         model={"name": "tiny_models:TinyCnn"},
         learning={"dataset": "synthetic", "batch_size": 16, "evaluate_every": 2},
     )

@@ -33,6 +33,7 @@ def learning():
         SCENARIOS / "fashion-mnist.yaml",
         rounds=3,
         devices={"count": 3},
+        allow_code=True,
         model={"name": "tiny_models:TinyCnn"},
         learning={"dataset": "synthetic", "batch_size": 16, "evaluate_every": 2},
     )

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import fl
+from fl.manifest import RunDirectoryError
 from fl.report import recording as module
 from fl.report.recording import PHASES, Recording
-from fl.results import RunDirectoryError
 from fl.round import PHASES as SIMULATED
 
 

@@ -89,5 +89,5 @@ def test_workers_have_to_be_some(tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(InputError, match="file/below/runs: cannot hold runs: Not a directory"):
+    with pytest.raises(InputError, match="file/below/runs: cannot be written: Not a directory"):
         reproduce(tmp_path / "file" / "below")

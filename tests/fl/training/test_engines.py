@@ -25,27 +25,6 @@ from netsim.streams import Streams
 TABLES = ("rounds.parquet", "devices.parquet", "events.parquet", "partition.parquet")
 
 
-@pytest.fixture
-def learning_cell(paper_cell):
-    """Five devices on a deadline that cuts some, with pruning."""
-    return paper_cell | {
-        "rounds": 4,
-        "scheme": {"split": "conv", "pruning": {"fixed": 0.4}, "bandwidth": "equal"},
-        "devices": paper_cell["devices"]
-        | {"count": 5, "cpu_frequency": {"uniform": ["1 MHz", "3 MHz"]}},
-        "deadline": "14 ms",
-        "late": "drop",
-        "model": {"name": "tiny_models:TinyCnn"},
-        "learning": {
-            "dataset": "synthetic",
-            "partition": {"by": "dirichlet", "alpha": 0.5},
-            "batch_size": 16,
-            "learning_rate": {"personal": 0.1, "global": 0.1},
-            "evaluate_every": 2,
-        },
-    }
-
-
 @pytest.mark.parametrize("model", ["TinyCnn", "Forgetful", "Double"])
 def test_the_same_bytes_whatever_the_engine_and_the_number_of_workers(
     learning_cell, tmp_path, model
@@ -53,7 +32,13 @@ def test_the_same_bytes_whatever_the_engine_and_the_number_of_workers(
     choices = [("inline", None), ("inline", None), *(("processes", n) for n in (1, 2, 3))]
     learning_cell["model"] = {"name": f"tiny_models:{model}"}
     for index, (engine, workers) in enumerate(choices):
-        fl.run(learning_cell, out=tmp_path / str(index), engine=engine, workers=workers)
+        fl.run(
+            learning_cell,
+            allow_code=True,
+            out=tmp_path / str(index),
+            engine=engine,
+            workers=workers,
+        )
     for table in TABLES:
         bytes_ = {(tmp_path / str(index) / table).read_bytes() for index in range(len(choices))}
         assert len(bytes_) == 1
@@ -79,14 +64,14 @@ def test_the_same_weights_to_the_bit(learning_cell):
 
 def test_threads_are_given_back(learning_cell):
     threads = torch.get_num_threads()
-    fl.run(learning_cell, rounds=1)
+    fl.run(learning_cell, allow_code=True, rounds=1)
     assert torch.get_num_threads() == threads
 
 
 @pytest.mark.parametrize(
     ("name", "workers", "message"),
     [
-        ("ray", None, "must be inline or processes"),
+        ("threads", None, "must be inline, processes or ray"),
         ("processes", 0, "must be from 1 to 1024"),
         ("inline", 3, "the engine inline has one"),
     ],
@@ -100,7 +85,7 @@ def test_want_of_shared_memory_is_said_before_it_is_written(learning_cell, monke
     usage = shared_memory.shutil.disk_usage(tmp_path)._replace(free=1_000)
     monkeypatch.setattr(shared_memory.shutil, "disk_usage", lambda _path: usage)
     with pytest.raises(WorkerError, match="0 MB free, data and weights take"):
-        fl.run(learning_cell, engine="processes", workers=1)
+        fl.run(learning_cell, allow_code=True, engine="processes", workers=1)
 
 
 def scenario_file(folder, cell, rounds):
@@ -113,6 +98,7 @@ def scenario_file(folder, cell, rounds):
 def started(folder, cell, engine="processes"):
     """Start a long run in a process of its own, and wait until it is well under way."""
     command = [sys.executable, "-m", "fl", "run", str(scenario_file(folder, cell, 10**6))]
+    command.append("--allow-code")
     environment = os.environ | {"PYTHONPATH": f"{Path('tests').resolve()}:{Path.cwd()}"}
     process = subprocess.Popen(
         [*command, "--out", str(folder / "out"), "--engine", engine],
