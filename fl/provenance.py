@@ -31,7 +31,7 @@ def provenance(experiment: Experiment) -> dict[str, Any]:
     return {
         "versions": {name: version(name) for name in libraries}
         | {"python": platform.python_version()},
-        "code": {"straggler": _own_sources()} | _named_sources(experiment.scenario),
+        "code": {"straggler": own_sources()} | _named_sources(experiment.scenario),
         "sha256": hashes,
     }
 
@@ -67,7 +67,7 @@ def _told(value: object) -> str:
 
 
 @cache
-def _own_sources() -> str:
+def own_sources() -> str:
     """Return the hash of all of our own code: names and contents of its files."""
     digest = hashlib.sha256()
     root = Path(__file__).parent.parent

@@ -1,6 +1,8 @@
 """The settings of a study: each a scenario, to be run with several seeds."""
 
 import json
+import math
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -11,19 +13,23 @@ from fl.scenario import Scenario
 from fl.scenario.document import (
     Document,
     assignments,
+    is_there,
     overlay,
     read_document,
     resolve_paths,
 )
-from fl.scenario.errors import ScenarioError
+from fl.scenario.errors import ScenarioError, cut
 from fl.scenario.loading import check_scenario, read_block
+from fl.scenario.magnitude import check_values
 from fl.scenario.quantity import PerDevice, Quantity
 from fl.study.labels import label_of, names_of
 from fl.study.samples import RangeError, draw_samples
 from fl.study.study import Study
 
-#: More would not be planned in a minute, nor run in a year.
+#: More would not be run in a year.
 _MOST_RUNS = 10**6
+#: In the scenarios of all arms: more would not be planned in minutes, nor fit into memory.
+_MOST_VALUES = 10**7
 #: Apart from the seeds of other arms, where no two runs are to share one.
 _SEEDS_APART = 2**31
 
@@ -92,14 +98,11 @@ def load_plan(path: Path, settings: Sequence[str] = ()) -> Plan:
     document = read_document(path)
     study = read_block(document, Study)
     base = path.parent / study.base
-    if not base.is_file():
+    if not is_there(base):
         raise StudyError(f"{document.place(('base',))}: base: there is no file {base}")
     under = overlay(read_document(base), _laid_over(document, ("set",), study.settings, path))
     under = overlay(under, assignments(settings))
     combinations = list(_combinations(study, document))
-    num_runs = len(combinations) * len(study.seed_list)
-    if num_runs > _MOST_RUNS:
-        raise StudyError(f"{path}: vary: makes {num_runs} runs; at most {_MOST_RUNS} are possible")
     names = names_of(combinations)
     baselines = _baselines(study, document, combinations, names)
     arms = []

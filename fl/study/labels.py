@@ -1,6 +1,7 @@
 """What arms are called, in tables and in paths."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,8 +49,8 @@ def names_of(combinations: Sequence[Mapping[str, Any]]) -> list[str]:
     for values in combinations:
         name = re.sub(r"[^A-Za-z0-9_.+-]+", "-", label_of(values)).strip("-.")
         names.append(name[:_LONGEST_NAME].rstrip("-."))
-    folded = [name.lower() for name in names]  # some file systems see no difference
+    times = Counter(name.lower() for name in names)  # some file systems see no difference
     return [
-        f"{index:05}-{name}" if folded.count(name.lower()) > 1 else name
+        f"{index:05}-{name}" if times[name.lower()] > 1 else name
         for index, name in enumerate(names)
     ]

@@ -1,13 +1,15 @@
-"""Runs in processes on this machine, one process each.
+"""Runs in processes on this machine.
 
-A process of its own costs a run some milliseconds: it is forked from a server that has imported
-all it needs. If it dies, nothing else does; and what it held goes with it.
+They are forked from a server that has imported all it needs, and make one run after another. If
+one dies, its run is made again by another; nothing else is lost.
 """
 
 import multiprocessing
 import signal
+import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -19,16 +21,6 @@ ATTEMPTS = 3
 """So often a run is begun whose process dies."""
 #: How long a process that was asked to end may take.
 _PATIENCE_S = 5.0
-
-
-@dataclass
-class _Running:
-    """A run under way."""
-
-    job: Job
-    attempt: int
-    process: BaseProcess
-    answer: "Connection[None, str | None]"
 
 
 class Local:
@@ -49,58 +41,96 @@ class Local:
             crew.stop()
 
 
+@dataclass(eq=False)
+class _Worker:
+    """A process, and what it is at."""
+
+    process: BaseProcess
+    line: "Connection[Job, str | None]"
+    job: Job | None = None
+    attempt: int = 0
+
+    def begin(self, job: Job, attempt: int) -> None:
+        """Give it something to do."""
+        self.job, self.attempt = job, attempt
+        with suppress(OSError):  # if it has died meanwhile, who waits for it will see
+            self.line.send(job)
+
+
 class _Crew:
     """The processes of the moment."""
 
     def __init__(self, workers: int, jobs: Sequence[Job]) -> None:
-        self._workers = workers
+        self._most = workers
         self._waiting = deque((job, 1) for job in jobs)
-        self._running: dict[int, _Running] = {}
-        learns = any(job.scenario.learning is not None for job in jobs)
+        self._workers: list[_Worker] = []
+        ready = ["fl.study.readiness"]
+        if any(job.scenario.learning is not None for job in jobs):
+            ready.append("fl.enrolment")
+        # A process runs the script that began all this once more, and so imports what that did.
+        ready += [name for name in sys.modules if name.partition(".")[0] == "fl"]
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["fl.enrolment" if learns else "fl.study.jobs"])
+        self._context.set_forkserver_preload(ready)
 
     def fill(self) -> bool:
-        """Begin as many runs as there is room for, and return whether any are under way."""
-        while self._waiting and len(self._running) < self._workers:
-            job, attempt = self._waiting.popleft()
-            answer, write = self._context.Pipe(duplex=False)
-            process = self._context.Process(target=_work, args=(job, write))
-            process.start()
-            write.close()  # so that the answer ends with the process
-            self._running[process.sentinel] = _Running(job, attempt, process, answer)
-        return bool(self._running)
+        """Give everybody something to do, and return whether any runs are under way."""
+        while self._waiting:
+            idle = next((worker for worker in self._workers if worker.job is None), None)
+            if idle is None and len(self._workers) == self._most:
+                break
+            (idle or self._hire()).begin(*self._waiting.popleft())
+        return any(worker.job is not None for worker in self._workers)
 
     def wait(self) -> list[Ended]:
-        """Wait until some process is over, and return the runs that are."""
+        """Wait until some run is over, or its process is, and return the runs that are."""
         ended = []
-        for sentinel in wait(list(self._running)):
-            assert isinstance(sentinel, int)
-            one = self._running.pop(sentinel)
-            one.process.join()
+        busy = {worker.line: worker for worker in self._workers if worker.job is not None}
+        for line in wait(list(busy)):
+            assert isinstance(line, Connection)
+            worker = busy[line]
+            job, worker.job = worker.job, None
+            assert job is not None
             try:
-                ended.append(Ended(one.job, one.answer.recv()))
-            except EOFError:  # it died
-                if one.attempt < ATTEMPTS:
-                    self._waiting.appendleft((one.job, one.attempt + 1))
+                ended.append(Ended(job, worker.line.recv()))
+            except (EOFError, ConnectionResetError):  # it died
+                self._workers.remove(worker)
+                worker.process.join()
+                if worker.attempt < ATTEMPTS:
+                    self._waiting.appendleft((job, worker.attempt + 1))
                 else:
-                    ended.append(Ended(one.job, _death(one.process)))
+                    ended.append(Ended(job, _death(worker.process)))
         return ended
 
     def stop(self) -> None:
-        """End whatever is under way."""
-        for one in self._running.values():
-            one.process.terminate()
-        for one in self._running.values():
-            one.process.join(_PATIENCE_S)
-            one.process.kill()
-            one.process.join()
+        """Let everybody go, whatever it is at."""
+        for worker in self._workers:
+            worker.line.close()
+            if worker.job is not None:
+                worker.process.terminate()
+        for worker in self._workers:
+            worker.process.join(_PATIENCE_S)
+            worker.process.kill()
+            worker.process.join()
+
+    def _hire(self) -> _Worker:
+        line, theirs = self._context.Pipe()
+        process = self._context.Process(target=_work, args=(theirs,))
+        process.start()
+        theirs.close()  # so that the line ends with the process
+        worker = _Worker(process, line)
+        self._workers.append(worker)
+        return worker
 
 
-def _work(job: Job, answer: "Connection[str | None, None]") -> None:
-    """Make a run, in a process of its own."""
+def _work(line: "Connection[str | None, Job]") -> None:
+    """Make one run after another, in a process of its own."""
     begin_work()
-    answer.send(make_run(job))
+    while True:
+        try:
+            job = line.recv()
+        except EOFError:  # there are no more
+            return
+        line.send(make_run(job))
 
 
 def _death(process: BaseProcess) -> str:

@@ -1,6 +1,8 @@
 """Values drawn from ranges."""
 
+import math
 import re
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 from fl.study.study import LogUniformRange, OneOf, Range, Sample, UniformRange
 from netsim.streams import Streams
 
-_QUANTITY = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(\D.*?)?\s*")
+_QUANTITY = re.compile(r"([-+]?[\d.]++(?:[eE][-+]?\d++)?)\s*+(\D.*)?")
 
 
 class RangeError(ValueError):
@@ -47,9 +49,13 @@ def _values(key: str, values: Range, places: NDArray[np.float64]) -> list[Any]:
         raise RangeError(f"{key}: both ends must have the same unit, got {ends[0]} and {ends[1]}")
     if not low < high:
         raise RangeError(f"{key}: must be [low, high], got [{ends[0]}, {ends[1]}]")
+    if not math.isfinite(high - low):
+        raise RangeError(f"{key}: is too wide a range")
     if isinstance(values, LogUniformRange):
         if low <= 0:
             raise RangeError(f"{key}: a logarithmic range must be above 0, got {ends[0]}")
+        if not math.isfinite(high / low):
+            raise RangeError(f"{key}: is too wide a range")
         numbers = low * (high / low) ** places
     elif all(type(end) is int for end in ends):
         return [int(number) for number in np.floor(low + (high + 1 - low) * places)]
@@ -61,10 +67,10 @@ def _values(key: str, values: Range, places: NDArray[np.float64]) -> list[Any]:
 
 def _quantity(key: str, end: object) -> tuple[float, str]:
     """Return number and unit of what stands in the file."""
-    found = _QUANTITY.fullmatch(str(end))
+    found = _QUANTITY.fullmatch(str(end).strip())
     if isinstance(end, bool) or found is None:
-        raise RangeError(f"{key}: must be a number or a quantity, got {end!r}")
+        raise RangeError(f"{key}: must be a number or a quantity, got {reprlib.repr(end)}")
     try:
         return float(found[1]), found[2] or ""
     except ValueError:
-        raise RangeError(f"{key}: must be a number or a quantity, got {end!r}") from None
+        raise RangeError(f"{key}: must be a number or a quantity, got {reprlib.repr(end)}") from None
