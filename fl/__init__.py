@@ -9,6 +9,7 @@ pruning         which weights a device prunes
 training        what a device learns in a round
 aggregation     what the server makes of it
 bound           what theory promises of a run: Theorem 1
+faults          what goes wrong, with whom, and when
 round           one round as a chain of events; read this first
 participants    who takes part in a round, in whose seat
 learner         what a round asks of whatever its devices learn

@@ -244,6 +244,9 @@ def _print_summary(summary: Summary, scenario: Scenario) -> None:
     if summary.infeasible:
         table.add_row("deadline out of reach", f"{summary.infeasible} times, at any pruning")
     table.add_row("emergent over predicted latency", told_gap(summary))
+    if summary.faults:
+        told = ", ".join(f"{number} {what}" for what, number in summary.faults.items())
+        table.add_row("faults", told)
     for straggler in summary.stragglers[:3]:
         why = (
             f"{straggler.rounds - straggler.computing} by upload, {straggler.computing} by compute"

@@ -11,6 +11,7 @@ from simpy import Environment
 
 from fl.allocation import Decision, Policy
 from fl.estimate import check_memory
+from fl.faults import Misfortune
 from fl.models import Cost
 from fl.own_code import refuse_code
 from fl.participants import Participants, Seats
@@ -74,6 +75,11 @@ class Experiment:
             }
         for what, seconds in costs.items():
             check_finite(scenario.name, f"the time for the {what}", seconds)
+        self._misfortune = None
+        if scenario.faults is not None:
+            self._misfortune = Misfortune(
+                scenario.faults, self._streams, self.cost, scenario.devices.count
+            )
         self.policy = Policy(
             scenario.scheme,
             self.cost,
@@ -134,7 +140,7 @@ class Experiment:
         uplink = kind(env, self._radio.bandwidth_hz, seats.channels)
         links = [self._topology.wireless(0), *self._topology.backhaul()]
         backhaul = [Wire(env, link) for link in links if not link.is_free]
-        server = Server(env, uplink, backhaul, timeline, self._rules(), learning)
+        server = Server(env, uplink, backhaul, timeline, self._rules(), learning, self._misfortune)
         devices = seats.devices(server)
         tables = Collector(sink, timeline, self.cost, scenario.deadline)
 
@@ -221,7 +227,7 @@ class Experiment:
         return value.values(self.scenario.devices.count, lambda: self._streams(purpose))
 
     def _stalled(self, server: Server, devices: list[Device]) -> StalledError:
-        waiting = [device.index for device in devices if not server.has_arrived(device)]
+        waiting = [device.index for device in devices if not server.is_done(device)]
         shown = ", ".join(map(str, waiting[:5])) + (", ..." if len(waiting) > 5 else "")
         return StalledError(
             f"{self.scenario.name}: round {server.round} can never end: the upload of device "

@@ -17,10 +17,13 @@ computes a latency: it is what the clock has come to when the last upload arrive
 
 What the devices learn meanwhile takes no time here. It depends on what is broadcast and on the
 pruning, not on the clock, so it begins with the broadcast, and is asked for at the end.
+
+Where the scenario has faults, a device may go offline at any moment before its upload is through,
+and lose its upload at its end. The server waits no longer for who is offline or has given up.
 """
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,19 +31,25 @@ import simpy
 from simpy import Environment, Event
 
 from fl.allocation import Decision
+from fl.faults import UNHARMED, Misfortune, Mishap
 from fl.learner import Learner, Learnt
 from fl.models import SAME, Workload
 from netsim.cpu import Cpu
-from netsim.last_call import LastCall
+from netsim.last_call import LastCall, seconds_until
 from netsim.timeline import Timeline
 from netsim.uplink import Uplink
 from netsim.wire import Wire
 
 Process = Generator[Event, Any, None]
 
-#: What a device does in a round, in this order.
-PHASES = ("broadcast", "personal", "warmup", "prune", "global", "upload", "backhaul", "wait")
-BROADCAST, PERSONAL, WARMUP, PRUNE, GLOBAL, UPLOAD, BACKHAUL, WAIT = range(len(PHASES))
+#: What a device does in a round, in this order. What it sends in vain comes before what arrives.
+PHASES = (
+    *("broadcast", "personal", "warmup", "prune", "global"),
+    *("lost", "upload", "backhaul", "offline", "wait"),
+)
+BROADCAST, PERSONAL, WARMUP, PRUNE, GLOBAL, LOST, UPLOAD, BACKHAUL, OFFLINE, WAIT = range(
+    len(PHASES)
+)
 
 
 @dataclass(frozen=True)
@@ -65,12 +74,20 @@ class Outcome(NamedTuple):
     latency_s: float
     """Of the round: until the server had all it waited for, and had aggregated it."""
     device_latency_s: Sequence[float]
-    """From the start of the round until the device had arrived, or was cut."""
+    """From the start of the round until the device had arrived, was cut, or was out of it."""
     sent_bits: Sequence[float]
-    cut: Sequence[int]
-    """The places, among those who took part, of the devices that were cut."""
+    """In all attempts."""
+    attempts: Sequence[int]
+    """How often each has begun to send."""
+    ends: Sequence[int]
+    """How each came out of the round: `ARRIVED`, `CUT`, `GONE` or `GIVEN_UP`."""
     learnt: Learnt | None
     """None in a run without learning."""
+
+
+#: How a device comes out of a round: it has arrived; the server did not wait for it any longer; it
+#: went offline; it has lost its upload too often.
+ARRIVED, CUT, GONE, GIVEN_UP = range(4)
 
 
 class Device:
@@ -84,6 +101,8 @@ class Device:
         "_cpu",
         "_server",
         "_work",
+        "attempts",
+        "end",
         "index",
         "latency_s",
         "place",
@@ -101,11 +120,15 @@ class Device:
         self._work = work
         self._server = server
         self.latency_s = 0.0
-        """Of the last round, until the device had arrived or was cut."""
+        """Of the last round, until the device had arrived, was cut, or was out of it."""
         self.sent_bits = 0.0
         """In the last round."""
+        self.attempts = 0
+        """How often it has begun to send, in the last round."""
         self.reached = WAIT
-        """The phase that it came to in the last round: that in which it was cut, or waiting."""
+        """The phase that it has come to: in the end that in which it was cut, or waiting."""
+        self.end = ARRIVED
+        """How it came out of the last round."""
         self.process = server.env.process(self._live())
 
     def become(self, index: int, frequency_hz: float, work: Workload) -> None:
@@ -121,61 +144,104 @@ class Device:
             kept = (yield server.broadcast)[self.place]
             spent = [0.0] * len(PHASES)
             spent[BROADCAST] = server.rules.broadcast_s
-            has_arrived = yield from self._round(kept, spent)
+            self.end = yield from self._round(kept, spent)
             self.latency_s = sum(spent)
             server.timeline.record(server.round, self.place, server.round_began_at_s, spent)
-            if has_arrived:
-                server.receive()
+            server.wait_no_longer()
 
-    def _round(self, kept: int, spent: list[float]) -> Generator[Event, Any, bool]:
-        """Do one round, as far as it takes time; return whether the upload has arrived.
+    def _round(self, kept: int, spent: list[float]) -> Generator[Event, Any, int]:
+        """Do one round, as far as it takes time; return how that ended.
 
         Args:
             kept: How many weights of the global part to train and to send.
             spent: Takes the seconds of each phase.
         """
         cpu, work, server = self._cpu, self._work, self._server
-        bits = self.sent_bits = kept * work.bits_per_weight
-        self.reached = WAIT
-        phase = PERSONAL
+        bits = kept * work.bits_per_weight
+        self.sent_bits = self.attempts = 0
+        mishap = None
+        if server.misfortune is not None:
+            mishap = server.mishaps.get(self.place, UNHARMED)
+            cpu.slowdown = mishap.slowdown
+            cpu.spells = server.misfortune.slow_spells(self.index)
+            if mishap.offline_after_s <= server.rules.broadcast_s:
+                self.reached, spent[BROADCAST] = BROADCAST, mishap.offline_after_s
+                return GONE
         try:
             # Lines 4 to 6 of Algorithm 1: update the personal part.
+            self.reached = PERSONAL
             if work.personal_cycles:
                 spent[PERSONAL] = yield cpu.run(work.personal_cycles)
             # Line 7: update the whole global part, to see which weights move; mask the rest.
-            phase = WARMUP
+            self.reached = WARMUP
             if work.warmup_cycles:
                 spent[WARMUP] = yield cpu.run(work.warmup_cycles)
-            phase = PRUNE
+            self.reached = PRUNE
             if work.prune_cycles:
                 spent[PRUNE] = yield cpu.run(work.prune_cycles)
             # Lines 8 to 11: update what is left of the global part. Where both parts are updated
             # at once, the personal one's cycles are spent here, too.
-            phase = GLOBAL
+            self.reached = GLOBAL
             cycles = work.joint_cycles + kept * work.global_cycles_per_weight
             if cycles:
                 spent[GLOBAL] = yield cpu.run(cycles)
             # Line 13: send it. Nothing to send is said, too: others may use the share.
-            phase = UPLOAD
+            self.reached = UPLOAD
+            self.attempts = 1 if bits else 0
             spent[UPLOAD] = yield server.uplink.send(self.place, bits)
+            self.sent_bits = bits
             if bits:
-                phase = BACKHAUL
+                if mishap is not None and not (yield from self._get_through(bits, mishap, spent)):
+                    return GIVEN_UP
+                self.reached = BACKHAUL
                 for wire in server.backhaul:
                     spent[BACKHAUL] += yield wire.send(bits)
-        except simpy.Interrupt:  # the server does not wait any longer
-            began_at_s = server.round_began_at_s + sum(spent[:phase])
-            spent[phase] = max(server.env.now - began_at_s, 0.0)
-            self.reached = phase
-            cpu.abandon()
+        except simpy.Interrupt as interrupt:
+            end = GONE if interrupt.cause == GONE else CUT
+            self._put_down(end, spent)
+            return end
+        self.reached = WAIT
+        return ARRIVED
+
+    def _put_down(self, end: int, spent: list[float]) -> None:
+        """Leave everything as it is: the server does not wait any longer, or cannot."""
+        server, phase = self._server, self.reached
+        began_at_s = server.round_began_at_s + sum(spent[:phase])
+        spent[phase] = max(server.env.now - began_at_s, 0.0)
+        self._cpu.abandon()
+        if phase == UPLOAD:
+            self.sent_bits += server.uplink.cut(self.place)
+        if end == CUT:
             # Who has arrived is through: all that the wires still carry is of those cut.
             for wire in server.backhaul:
                 wire.abandon()
-            if phase < UPLOAD:
-                self.sent_bits = 0
-            elif phase == UPLOAD:
-                self.sent_bits = server.uplink.cut(self.place)
-            return False
+
+    def _get_through(
+        self, bits: float, mishap: Mishap, spent: list[float]
+    ) -> Generator[Event, Any, bool]:
+        """Send again what was lost, until it gets through or there have been enough attempts."""
+        server = self._server
+        misfortune = server.misfortune
+        assert misfortune is not None
+        while self.attempts <= mishap.losses or misfortune.is_lost(self.index, server.env.now):
+            spent[LOST] += spent[UPLOAD]
+            spent[UPLOAD] = 0.0
+            self.reached = LOST
+            if self.attempts > misfortune.retries:
+                return False
+            if misfortune.pause_s:
+                yield server.env.timeout(misfortune.pause_s)
+                spent[LOST] += misfortune.pause_s
+            self.reached = UPLOAD
+            self.attempts += 1
+            spent[UPLOAD] = yield server.uplink.send(self.place, bits)
+            self.sent_bits += bits
         return True
+
+    def go_offline(self) -> None:
+        """Be out of the round, unless the upload is through, or the round over for this device."""
+        if self.reached < BACKHAUL and not self._server.is_done(self):
+            self.process.interrupt(GONE)
 
 
 class Server:
@@ -189,6 +255,7 @@ class Server:
         timeline: Timeline,
         rules: Rules,
         learning: Learner | None = None,
+        misfortune: Misfortune | None = None,
     ) -> None:
         self.env = env
         self.uplink = uplink
@@ -197,6 +264,10 @@ class Server:
         self.timeline = timeline
         self.rules = rules
         self._learning = learning
+        self.misfortune = misfortune
+        """None, if nothing goes wrong."""
+        self.mishaps: Mapping[int, Mishap] = {}
+        """What befalls whom in this round, by place."""
         self.round = -1
         self.round_began_at_s = 0.0
         self.broadcast = Event(env)
@@ -222,6 +293,8 @@ class Server:
             report: Takes what came of it.
             first: The first one, if those before are over.
         """
+        if self.misfortune is not None:
+            self.env.process(self._begin_outages(devices))
         for self.round in range(first, rounds):
             self.round_began_at_s = start_s = self.env.now
             decision = decide(start_s)
@@ -229,14 +302,15 @@ class Server:
             kept = decision.kept.tolist()
             if self._learning is not None:
                 self._learning.begin(self.round, kept, decision.devices.tolist())
+            if self.misfortune is not None:
+                self.mishaps = self.misfortune.draw(self.round, start_s, decision)
             if self.rules.broadcast_s:
                 yield self.env.timeout(self.rules.broadcast_s)
-            cut = yield from self._collect(devices, kept)
+            latency_s = yield from self._collect(devices, kept)
+            if self.misfortune is not None:
+                latency_s += yield from self._await_anybody(devices)
             if self.rules.aggregation_s:
                 yield self.env.timeout(self.rules.aggregation_s)
-            latencies_s = [device.latency_s for device in devices]
-            latency_s = self.rules.cut_after_s if cut else max(latencies_s)
-            assert latency_s is not None  # nobody is cut without a rule
             learnt = None
             if self._learning is not None:
                 learnt = self._learning.aggregate([device.reached for device in devices])
@@ -247,23 +321,28 @@ class Server:
                     start_s,
                     self.env.now,
                     latency_s + self.rules.aggregation_s,
-                    latencies_s,
+                    [device.latency_s for device in devices],
                     [device.sent_bits for device in devices],
-                    cut,
+                    [device.attempts for device in devices],
+                    [device.end for device in devices],
                     learnt,
                 )
             )
 
-    def receive(self) -> None:
-        """Take note that one more upload has arrived."""
+    def wait_no_longer(self) -> None:
+        """Take note that one more upload has arrived, or never will."""
         self._missing -= 1
         if not self._missing and not self._enough.triggered:
             self._enough.succeed()
 
+    def is_done(self, device: Device) -> bool:
+        """Return whether *device* is done with the round, and waits for the next."""
+        return device.process.target is self.broadcast
+
     def _collect(
         self, devices: Sequence[Device], kept: Sequence[int]
-    ) -> Generator[Event, Any, list[int]]:
-        """Tell the devices to begin, wait for the uploads, and return who was cut."""
+    ) -> Generator[Event, Any, float]:
+        """Tell the devices to begin, wait for the uploads, and return the seconds since the start."""
         self._missing = len(devices)
         self._enough = enough = Event(self.env)
         broadcast, self.broadcast = self.broadcast, Event(self.env)
@@ -274,9 +353,24 @@ class Server:
             key=lambda resume: numbers[resume.__self__]  # type: ignore[attr-defined]  # a method
         )
         broadcast.succeed(kept)
-        if self.rules.cut_after_s is None:
-            yield enough
-            return []
+        for place, mishap in self.mishaps.items():
+            self._plan_to_go(devices[place], mishap)
+        if self.rules.cut_after_s is not None:
+            self._plan_to_cut(self.rules.cut_after_s)
+        yield enough
+        late = [device for device in devices if not self.is_done(device)]
+        if not late:
+            last_s = max(device.latency_s for device in devices)
+            return max(last_s, self.rules.broadcast_s)  # there may have been nobody to hear it
+        for device in late:
+            device.process.interrupt(CUT)
+        yield self.env.timeout(0)  # the interrupted put down their work
+        assert self.rules.cut_after_s is not None  # nobody is cut without a rule
+        return self.rules.cut_after_s
+
+    def _plan_to_cut(self, cut_after_s: float) -> None:
+        """Wait for uploads no longer than until the deadline."""
+        enough = self._enough
 
         def cut(_event: Event) -> None:
             if not enough.triggered:
@@ -284,17 +378,41 @@ class Server:
 
         # An upload that ends at the deadline is in time, whichever way its sum was rounded;
         # late in a long run, the clock itself rounds to more than that.
-        cut_after_s = self.rules.cut_after_s
         rounding_s = cut_after_s * SAME + 8 * math.ulp(self.env.now + cut_after_s)
         left_s = cut_after_s - self.rules.broadcast_s + rounding_s
         LastCall(self.env, left_s).callbacks.append(cut)
-        yield enough
-        late = [device for device in devices if not self.has_arrived(device)]
-        for device in late:
-            device.process.interrupt()
-        yield self.env.timeout(0)  # the interrupted put down their work
-        return [device.place for device in late]
 
-    def has_arrived(self, device: Device) -> bool:
-        """Return whether *device* is done with the round, and waits for the next."""
-        return device.process.target is self.broadcast
+    def _plan_to_go(self, device: Device, mishap: Mishap) -> None:
+        """Let a device go offline at the moment that was drawn, if it is still at it then."""
+        left_s, round_ = mishap.offline_after_s - self.rules.broadcast_s, self.round
+
+        def go(_event: Event) -> None:
+            if self.round == round_:
+                device.go_offline()
+
+        if 0 < left_s < math.inf:
+            LastCall(self.env, left_s).callbacks.append(go)
+
+    def _begin_outages(self, devices: Sequence[Device]) -> Process:
+        """Let devices go offline when their scheduled outages begin."""
+        assert self.misfortune is not None
+        for at_s, numbers in self.misfortune.outages_from(self.env.now):
+            yield LastCall(self.env, seconds_until(self.env, at_s))
+            for device in devices:
+                if not numbers or device.index in numbers:
+                    device.go_offline()
+
+    def _await_anybody(self, devices: Sequence[Device]) -> Generator[Event, Any, float]:
+        """Wait until the first of them is back, where all are offline by schedule.
+
+        A round without them would take no time at all, and so would those after it.
+        """
+        assert self.misfortune is not None
+        if any(device.end != GONE for device in devices):
+            return 0.0
+        back_at_s = self.misfortune.back_at_s((device.index for device in devices), self.env.now)
+        if back_at_s == self.env.now:
+            return 0.0
+        absent_s = seconds_until(self.env, back_at_s)
+        yield self.env.timeout(absent_s)
+        return absent_s

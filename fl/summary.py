@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from fl.models import SAME
 
 _COMPUTING = ("personal_s", "warmup_s", "prune_s", "global_s")
-_SENDING = ("upload_s", "backhaul_s")
+_SENDING = ("lost_s", "upload_s", "backhaul_s")
 #: What a summary needs of the devices' table.
 DEVICE_COLUMNS = [
     *("device", "status", "arrived", "latency_s", "predicted_latency_s"),
-    *(*_COMPUTING, *_SENDING),
+    *(*_COMPUTING, *_SENDING, "slowed_s", "attempts", "outcome"),
 ]
 
 
@@ -69,6 +69,8 @@ class Summary:
     highest_gap: float
     infeasible: int
     """Device-rounds for which no pruning ratio meets the deadline."""
+    faults: dict[str, int]
+    """How often something went wrong, by what; what never did is not there."""
     stragglers: list[Straggler]
     """Most rounds first."""
     learnt: Learnt | None
@@ -97,6 +99,7 @@ def summarise(rounds: pa.Table, devices: pa.Table) -> Summary:
         lowest_gap=float(gap.min()) if len(gap) else np.nan,
         highest_gap=float(gap.max()) if len(gap) else np.nan,
         infeasible=int((np.asarray(status) == "infeasible").sum()),
+        faults=_faults(devices),
         stragglers=_stragglers(rounds, devices, num_rounds, num_devices),
         learnt=_learnt(rounds),
     )
@@ -128,6 +131,20 @@ def _late(devices: pa.Table, arrived: NDArray[np.bool_], deadline_s: float | Non
         return 0
     emerged_s = devices["latency_s"].to_numpy()[arrived]
     return int((~arrived).sum() + (emerged_s > deadline_s * (1 + SAME)).sum())
+
+
+def _faults(devices: pa.Table) -> dict[str, int]:
+    outcome = np.asarray(devices["outcome"].combine_chunks().cast(pa.string()))
+    attempts = devices["attempts"].to_numpy()
+    # All but the last attempt were lost, and that one, too, of who has given up.
+    lost = int(np.maximum(attempts - 1, 0).sum()) + int((outcome == "lost").sum())
+    told = {
+        "went offline": int((outcome == "offline").sum()),
+        "uploads lost": lost,
+        "gave up": int((outcome == "lost").sum()),
+        "slowed": int((devices["slowed_s"].to_numpy() > 0).sum()),
+    }
+    return {what: number for what, number in told.items() if number}
 
 
 def _gaps(devices: pa.Table, arrived: NDArray[np.bool_]) -> NDArray[np.float64]:

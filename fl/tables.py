@@ -15,7 +15,19 @@ from numpy.typing import NDArray
 from fl.allocation import Status
 from fl.learner import Learnt
 from fl.models import SAME, Cost
-from fl.round import PHASES, WAIT, Outcome
+from fl.round import (
+    ARRIVED,
+    CUT,
+    GLOBAL,
+    GONE,
+    OFFLINE,
+    PERSONAL,
+    PHASES,
+    PRUNE,
+    WAIT,
+    WARMUP,
+    Outcome,
+)
 from netsim.channel import snr_of_efficiency
 from netsim.timeline import Timeline, clock_times
 from netsim.units import ratios_to_db
@@ -57,11 +69,16 @@ DEVICES = pa.schema(
         ("warmup_s", pa.float64()),
         ("prune_s", pa.float64()),
         ("global_s", pa.float64()),
+        ("lost_s", pa.float64()),
         ("upload_s", pa.float64()),
         ("backhaul_s", pa.float64()),
+        ("offline_s", pa.float64()),
         ("wait_s", pa.float64()),
+        ("slowed_s", pa.float64()),
+        ("attempts", pa.int16()),
         ("upload_bits", pa.int64()),
         ("arrived", pa.bool_()),
+        ("outcome", pa.dictionary(pa.int8(), pa.string())),
         ("train_loss", pa.float64()),
         ("test_loss", pa.float64()),
         ("test_accuracy", pa.float64()),
@@ -74,8 +91,11 @@ EVENTS = pa.schema(
         ("phase", pa.dictionary(pa.int8(), pa.string())),
         ("start_s", pa.float64()),
         ("end_s", pa.float64()),
+        ("slowed_s", pa.float64()),
     ]
 )
+#: How a device came out of a round, in the order of `fl.round`.
+OUTCOMES = ("arrived", "cut", "offline", "lost")
 _STATUSES = tuple(status.name.lower() for status in Status)
 _ROWS_AT_ONCE = 1 << 17
 
@@ -166,10 +186,9 @@ class _Batch:
         self._pruning_ratio = (cost.global_weights - self._kept) / cost.global_weights
         self._efficiency = np.stack([o.decision.efficiency for o in outcomes])  # [R, K]
         self._rate_bps = np.stack([o.decision.rate_bps for o in outcomes])  # [R, K]
-        self._arrived = np.ones(self._kept.shape, dtype=bool)
-        for row, outcome in enumerate(outcomes):
-            if outcome.cut:
-                self._arrived[row, outcome.cut] = False
+        self._attempts = np.array([o.attempts for o in outcomes], dtype=np.int16)  # [R, K]
+        self._ends = np.array([o.ends for o in outcomes], dtype=np.int8)  # [R, K]
+        self._arrived = self._ends == ARRIVED
         # Chains stand in the order in which they ended. A run that failed within a round has
         # some of that round, too, which is not over.
         if chains["round"].max() > self._round[-1]:
@@ -178,7 +197,10 @@ class _Batch:
         self._chains = np.empty_like(chains)
         self._chains[position + chains["device"]] = chains
         self._chains["device"] = self._devices.ravel()  # for their places
-        self._chains["seconds"][:, WAIT] = self._wait_s().ravel()
+        idle_s, is_gone = self._idle_s().ravel(), (self._ends == GONE).ravel()
+        self._chains["seconds"][:, WAIT] = np.where(is_gone, 0.0, idle_s)
+        self._chains["seconds"][:, OFFLINE] = np.where(is_gone, idle_s, 0.0)
+        self._slowed_s = self._slowed()
 
     def rounds(self, deadline_s: float | None) -> pa.Table:
         columns: dict[str, object] = {
@@ -211,8 +233,11 @@ class _Batch:
             "status": _dictionary(self._status.ravel(), _STATUSES),
             "predicted_latency_s": self._predicted_s(),
             "latency_s": pa.array(self._latency_s.ravel(), mask=~self._arrived.ravel()),
+            "slowed_s": sum(self._slowed_s.values(), np.zeros(self._kept.shape)),
+            "attempts": self._attempts,
             "upload_bits": self._sent_bits,
             "arrived": self._arrived,
+            "outcome": _dictionary(self._ends.ravel(), OUTCOMES),
         }
         for phase, seconds in zip(PHASES, self._chains["seconds"].T, strict=True):
             columns[f"{phase}_s"] = np.ascontiguousarray(seconds)
@@ -231,35 +256,59 @@ class _Batch:
         chain, phase = np.nonzero(self._chains["seconds"] > 0)
         end_s = times_s[chain, phase + 1]
         # Who waits, waits for the end of the round, to the last digit.
-        waits = phase == WAIT
+        waits = phase >= OFFLINE
         end_s[waits] = self._end_s[self._chains["round"][chain[waits]] - self._round[0]]
+        slowed_s = np.zeros(len(chain))
+        for slow, seconds in self._slowed_s.items():
+            slowed_s[phase == slow] = seconds.ravel()[chain[phase == slow]]
         columns: dict[str, object] = {
             "round": self._chains["round"][chain],
             "device": self._chains["device"][chain],
             "phase": _dictionary(phase.astype(np.int8), PHASES),
             "start_s": times_s[chain, phase],
             "end_s": end_s,
+            "slowed_s": slowed_s,
         }
         return _table(columns, EVENTS, len(chain))
 
     def _stragglers(self) -> NDArray[np.int64]:
-        """Return who arrived last; of those cut, who was furthest from the end of its upload.
+        """Return who came last; of those cut, who was furthest from the end of its upload.
 
         Of equals it is the one predicted to take longest, then the one of lowest number.
         """
         sent = self._sent_bits / np.maximum(self._cost.upload_bits(self._kept), 1)
         last = self._latency_s.argmax(axis=1)
-        unsent = np.where(self._arrived, np.inf, sent)
+        is_cut = self._ends == CUT
+        unsent = np.where(is_cut, sent, np.inf)
         least = unsent == unsent.min(axis=1, keepdims=True)
         furthest = np.where(least, self._predicted_s(), -np.inf).argmax(axis=1)
-        place = np.where(self._arrived.all(axis=1), last, furthest)
+        place = np.where(is_cut.any(axis=1), furthest, last)
         stragglers: NDArray[np.int64] = self._devices[np.arange(len(place)), place]
         return stragglers
+
+    def _slowed(self) -> dict[int, NDArray[np.float64]]:
+        """Return by how much each was slower in computing than its processor can be, by phase."""
+        cost, seconds = self._cost, self._chains["seconds"].reshape(*self._kept.shape, -1)
+        nothing = np.zeros(self._kept.shape)
+        personal, joint = cost.personal_cycles, nothing
+        if cost.joint:
+            personal, joint = joint, personal
+        cycles = {
+            PERSONAL: personal,
+            WARMUP: cost.warmup_cycles,
+            PRUNE: cost.prune_cycles,
+            GLOBAL: joint + cost.global_cycles(self._kept),
+        }
+        slowed = {}
+        for phase, number in cycles.items():
+            more_s = seconds[..., phase] - number / cost.frequency_hz
+            slowed[phase] = np.where(more_s > SAME * seconds[..., phase], more_s, 0.0)
+        return slowed
 
     def _predicted_s(self) -> NDArray[np.float64]:
         return self._cost.latency_s(self._kept, self._rate_bps)
 
-    def _wait_s(self) -> NDArray[np.float64]:
+    def _idle_s(self) -> NDArray[np.float64]:
         """Return how long each device was idle at the end of each round."""
         idle: NDArray[np.float64] = self._round_latency_s[:, None] - self._latency_s
         # Who came last did not wait; sums rounded differently may seem to say it did.

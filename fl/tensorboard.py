@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fl.round import Outcome
+from fl.round import ARRIVED, Outcome
 from fl.tables import learnt_over_devices
 from netsim.errors import InputError
 
@@ -67,7 +67,7 @@ def _scalars(outcome: Outcome) -> dict[str, float]:
     scalars = {
         "round/latency_s": outcome.latency_s,
         "round/uplink_bits": float(np.sum(outcome.sent_bits)),
-        "round/arrived": float(len(outcome.sent_bits) - len(outcome.cut)),
+        "round/arrived": float(outcome.ends.count(ARRIVED)),
     }
     if outcome.learnt is not None:
         learnt = learnt_over_devices(outcome.learnt)

@@ -6,6 +6,7 @@ topology     devices, base station, edge server, and the links between them
 propagation  what attenuates a radio signal: distance, obstacles, many paths
 traces       what the channels did: files, generators
 channel      the spectral efficiency of one link over time
+spell        stretches of time in which something is otherwise than usual
 cpu          cycles to seconds
 uplink       bits over a share of the band to seconds
 wire         bits over a wired link to seconds

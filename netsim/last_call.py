@@ -1,5 +1,7 @@
 """A moment that comes after everything else of its time."""
 
+import math
+
 from simpy import Environment, Event
 from simpy.events import EventPriority
 
@@ -18,3 +20,9 @@ class LastCall(Event):
         self._ok = True
         self._value = None
         env.schedule(self, _AFTER_ALL_OTHERS, delay)
+
+
+def seconds_until(env: Environment, at_s: float) -> float:
+    """Return the delay after which the clock has reached *at_s*, whichever way it rounds."""
+    delay_s = at_s - env.now
+    return delay_s if env.now + delay_s >= at_s else math.nextafter(at_s, math.inf) - env.now

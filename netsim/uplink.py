@@ -132,6 +132,10 @@ def _grains(share: float) -> int:
     return int(math.ldexp(share, 1022))
 
 
+_Stretch = tuple[float, float, float]
+"""From when, to when, and the multiplier of that time."""
+
+
 @dataclass(slots=True)
 class _Upload:
     """An upload under way; `left` is what it still has to carry, in bits per own hertz."""
@@ -155,7 +159,7 @@ class RedistributedUplink(Uplink):
 
     so the senders use no more than what senders and finished were given. A device that is
     still computing keeps its share untouched until it sends; that of a device that was cut
-    lies idle.
+    lies idle. Who sends once more in a round takes its share back.
 
     The multiplier m is common to all, and constant between two changes (a *stretch*).
     Virtual time is its integral. No upload can finish before the virtual time at which its
@@ -192,8 +196,11 @@ class RedistributedUplink(Uplink):
         share = self._shares[device]
         done = Event(self._env)
         self._close_stretch()
+        if device in self._finished:  # once more: it takes its share back
+            self._finished.remove(device)
+            self._freed -= _grains(share)
         if bits == 0:
-            self._freed += _grains(share)
+            self._free(device)
             done.succeed(0.0)
         elif _grains(share):
             left = bits / (share * self._bandwidth_hz)
@@ -211,21 +218,21 @@ class RedistributedUplink(Uplink):
         upload = self._uploads.pop(device, None)
         if upload is None:  # no share: it never began
             return 0.0
-        self._close_stretch()
-        self._settle(upload)
+        left = upload.left - self._carried(upload, self._under_way())
         if self._first is upload:
+            self._close_stretch()
             self._open_stretch()
-        left = upload.left * self._shares[device] * self._bandwidth_hz
-        return upload.bits - left
+        return upload.bits - max(left, 0.0) * self._shares[device] * self._bandwidth_hz
 
     def _begin_round(self) -> None:
         self._freed = 0  # the shares of those who have finished, in grains
+        self._finished: set[int] = set()
         self._sending = 0  # the shares of those who send, or were cut, in grains
         self._multiplier = 1.0
         self._virtual_s = 0.0
         self._elapsed_s = 0.0  # since the round began; a clock that does not grow stale
         self._since_s = self._env.now  # when the stretch under way began
-        self._stretches: list[tuple[float, float, float]] = []  # (from, to, multiplier)
+        self._stretches: list[_Stretch] = []
         self._bounds: list[tuple[float, int]] = []  # heap of (virtual time, device)
         self._first: _Upload | None = None  # to finish, at the event below
         self._next: Timeout | None = None
@@ -237,28 +244,39 @@ class RedistributedUplink(Uplink):
 
     def _close_stretch(self, seconds: float | None = None) -> None:
         """End the stretch under way, which took *seconds*, if these were waited for."""
-        now = self._env.now
         if seconds is None:
-            seconds = now - self._since_s
+            seconds = self._env.now - self._since_s
         if seconds:
-            self._stretches.append((self._since_s, now, self._multiplier))
+            self._stretches.append(self._under_way())
             self._virtual_s += seconds * self._multiplier
             self._elapsed_s += seconds
-        self._since_s = now
+        self._since_s = self._env.now
+
+    def _under_way(self) -> _Stretch:
+        """Return the stretch under way, up to now."""
+        return self._since_s, self._env.now, self._multiplier
 
     def _settle(self, upload: _Upload) -> None:
         """Subtract what *upload* has carried in the stretches closed since last time."""
-        channel = self._channels[upload.device]
-        if channel.is_constant:
-            carried = channel.peak * (self._virtual_s - upload.settled_at)
-        else:
-            carried = math.fsum(
-                multiplier * channel.carried(from_s, to_s)
-                for from_s, to_s, multiplier in self._stretches[upload.stretch :]
-            )
-        upload.left = max(upload.left - carried, 0.0)
+        upload.left = max(upload.left - self._carried(upload), 0.0)
         upload.stretch = len(self._stretches)
         upload.settled_at = self._virtual_s
+
+    def _carried(self, upload: _Upload, *more: _Stretch) -> float:
+        """Return what *upload* has carried since it was settled last, in bits per own hertz."""
+        channel = self._channels[upload.device]
+        if channel.is_constant:
+            virtual_s = self._virtual_s + sum((to - since) * m for since, to, m in more)
+            return channel.peak * (virtual_s - upload.settled_at)
+        return math.fsum(
+            multiplier * channel.carried(from_s, to_s)
+            for from_s, to_s, multiplier in [*self._stretches[upload.stretch :], *more]
+        )
+
+    def _free(self, device: int) -> None:
+        """Let the others have the share of *device*."""
+        self._finished.add(device)
+        self._freed += _grains(self._shares[device])
 
     def _open_stretch(self) -> None:
         """Begin a stretch with the senders as they are now, and wait for the first to finish."""
@@ -299,8 +317,7 @@ class RedistributedUplink(Uplink):
             return
         del self._uploads[upload.device]
         self._close_stretch(event.value)
-        share = _grains(self._shares[upload.device])
-        self._sending -= share
-        self._freed += share
+        self._sending -= _grains(self._shares[upload.device])
+        self._free(upload.device)
         upload.done.succeed(self._elapsed_s - upload.began_after_s)
         self._open_stretch()

@@ -16,11 +16,21 @@ PHASE_COLOURS = {
     "warmup": "#66ccee",
     "prune": "#ccbb44",
     "global": "#228833",
+    "lost": "#882255",
     "upload": "#ee6677",
     "backhaul": "#996633",
+    "offline": "#444444",
     "wait": "#bbbbbb",
 }
-PHASE_PATTERNS = {"personal": "", "warmup": ".", "global": "", "upload": "", "wait": "/"}
+PHASE_PATTERNS = {
+    "personal": "",
+    "warmup": ".",
+    "global": "",
+    "lost": "\\",
+    "upload": "",
+    "offline": "",
+    "wait": "/",
+}
 HEIGHT_PX = 340
 """Of a chart without a legend."""
 _MOST_ROWS = 200

@@ -29,7 +29,7 @@ _FIRST_DEVICE = _SERVER + 1
 _OF_ROUND = ("latency_s", "straggler", "deadline_s", "deadline_missed", "arrived", "test_accuracy")
 _OF_DEVICE = (
     *("pruning_ratio", "bandwidth_fraction", "snr_db", "predicted_latency_s", "latency_s"),
-    *("arrived", "upload_bits"),
+    *("arrived", "upload_bits", "attempts", "slowed_s"),
 )
 _COLUMNS = ("round", "device", *_OF_DEVICE, *(f"{phase}_s" for phase in PHASES))
 _LEAST_SNR_DB = -30.0  # silence is -inf dB, which no axis can show

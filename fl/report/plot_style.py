@@ -28,8 +28,10 @@ PHASE_LOOKS = {
     "warmup": ("#66ccee", "....."),
     "prune": ("#ccaa22", "xxxxx"),
     "global": ("#228833", "-----"),
+    "lost": ("#882255", "\\\\\\\\\\"),
     "upload": ("#ee6677", ""),
     "backhaul": ("#aa3377", "+++++"),
+    "offline": ("#555555", ""),
     "wait": ("#ffffff", "/////"),
 }
 _STYLE: dict[Any, Any] = {

@@ -19,8 +19,13 @@ from netsim.channel import Channel
 from netsim.errors import InputError
 from netsim.streams import Streams
 
-PHASES = ("broadcast", "personal", "warmup", "prune", "global", "upload", "backhaul", "wait")
+PHASES = (
+    *("broadcast", "personal", "warmup", "prune", "global"),
+    *("lost", "upload", "backhaul", "offline", "wait"),
+)
 """What a device does in a round, in this order; of each, the table of devices has the seconds."""
+OUTCOMES = ("arrived", "cut", "offline", "lost")
+"""How a device comes out of a round; for arrays of numbers, these are their places here."""
 _ROWS_AT_ONCE = 1 << 17
 
 
@@ -44,12 +49,16 @@ class Recording:
         manifest = check_over(folder)
         try:
             rounds = pq.read_table(folder / "rounds.parquet")
-            pq.read_schema(folder / "devices.parquet")
+            columns = pq.read_schema(folder / "devices.parquet").names
         except (OSError, ValueError, pa.ArrowException) as error:
             reason = str(error).splitlines()[0]
             raise RunDirectoryError(f"{folder}: holds no results: {reason}") from None
         if not rounds.num_rows:
             raise RunDirectoryError(f"{folder}: holds no results: no round was finished")
+        if not {"outcome", *(f"{phase}_s" for phase in PHASES)} <= set(columns):
+            raise RunDirectoryError(
+                f"{folder}: devices.parquet lacks columns: it is of another version; run it again"
+            )
         return cls(folder, load_scenario(folder / "scenario.yaml"), manifest, rounds)
 
     @property
@@ -118,7 +127,7 @@ class Recording:
         grids = {}
         for name in columns:
             grids[name] = np.full((self.num_rounds, len(of)), np.nan)
-            grids[name][row, place] = table[name].to_numpy().astype(np.float64)
+            grids[name][row, place] = _numbers(table, name)
         return grids
 
     def in_chunks(self, columns: Sequence[str]) -> Iterator[dict[str, NDArray[np.float64]]]:
@@ -134,10 +143,7 @@ class Recording:
             if whole:
                 table = left.slice(0, whole * self.num_participants)
                 left = left.slice(whole * self.num_participants)
-                yield {
-                    name: table[name].to_numpy().astype(np.float64).reshape(whole, -1)
-                    for name in columns
-                }
+                yield {name: _numbers(table, name).reshape(whole, -1) for name in columns}
 
     @cached_property
     def channels(self) -> Sequence[Channel] | None:
@@ -163,3 +169,10 @@ class Recording:
         others = np.setdiff1d(self.seen, often)
         spread = np.linspace(0, len(others) - 1, most - len(often)).round().astype(int)
         return sorted([*often, *others[spread].tolist()])
+
+
+def _numbers(table: pa.Table, name: str) -> NDArray[np.float64]:
+    column = table[name]
+    if name == "outcome":
+        column = pc.index_in(column.cast(pa.string()), value_set=pa.array(OUTCOMES))
+    return column.to_numpy().astype(np.float64)

@@ -60,6 +60,8 @@ def _headline(summary: Summary, num_devices: int) -> dict[str, str]:
         numbers["rounds that missed it"] = f"{summary.missed} of {summary.num_rounds}"
         numbers["uploads that missed it"] = f"{summary.late / uploads:.1%}"
     numbers["emergent over predicted"] = told_gap(summary)
+    for what, number in summary.faults.items():
+        numbers[what] = str(number)
     if summary.learnt is not None:
         numbers["test accuracy"] = f"{summary.learnt.accuracy:.1%}"
         numbers["test loss"] = f"{summary.learnt.test_loss:.4g}"

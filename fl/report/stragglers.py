@@ -11,6 +11,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from fl.report.recording import OUTCOMES
 from fl.summary import places
 
 Columns = Mapping[str, NDArray[np.float64]]
@@ -25,6 +26,9 @@ COLUMNS = (
     "upload_bits",
     "predicted_latency_s",
     "latency_s",
+    "lost_s",
+    "slowed_s",
+    "outcome",
 )
 """What is needed of the table of devices."""
 
@@ -38,8 +42,13 @@ class Cause(StrEnum):
     CHANNEL = "weak channel"
     FADE = "fade"
     CUT = "cut at the deadline"
+    LOST = "lost upload"
+    SLOWED = "slowed CPU"
+    OFFLINE = "went offline"
 
 
+_FAULTS = ("lost_s", "slowed_s", "outcome")
+_UNARRIVED = {Cause.CUT: "cut", Cause.OFFLINE: "offline", Cause.LOST: "lost"}
 #: What a predicted upload is the product of.
 _FACTORS = (Cause.BITS, Cause.SHARE, Cause.CHANNEL)
 
@@ -105,8 +114,8 @@ def saved_by_leaving_out(
 def causes_of(who: NDArray[np.int64], columns: Columns) -> list[Cause]:
     """Return what made each round's straggler, at this place in it, the last.
 
-    It was late by what was known at the decision, or by what became of the channel since: that is
-    a fade. What was known is computing or upload, whichever was further above the median's; and
+    It was late by what was known at the decision, or by what came since: mostly by a fault, and else
+    that is a fade. What was known is computing or upload, whichever was further above the median's; and
     of the upload the factor that is furthest off, bits, share or channel.
     """
     computing_s = np.sum([columns[name] for name in _COMPUTING], axis=0)
@@ -119,7 +128,12 @@ def causes_of(who: NDArray[np.int64], columns: Columns) -> list[Cause]:
     causes[by_cpu] = Cause.CPU
     faded = _above_median(latency_s - predicted_s, who) > _above_median(predicted_s, who)
     causes[faded] = Cause.FADE
-    causes[np.isnan(latency_s[np.arange(len(who)), who])] = Cause.CUT
+    own = {name: columns[name][np.arange(len(who)), who] for name in _FAULTS}
+    late_s = np.nan_to_num(latency_s - predicted_s)[np.arange(len(who)), who]
+    by_fault = faded & (own["lost_s"] + own["slowed_s"] > late_s / 2)
+    causes[by_fault] = np.where(own["lost_s"] > own["slowed_s"], Cause.LOST, Cause.SLOWED)[by_fault]
+    for cause, outcome in _UNARRIVED.items():
+        causes[own["outcome"] == OUTCOMES.index(outcome)] = cause
     return list(causes)
 
 

@@ -28,7 +28,7 @@ STRETCHES = 24
 SILENT = 0
 """The byte of a stretch in which nothing passed; the others, from 1 on, are levels in dB."""
 
-_LETTERS = dict(zip(PHASES, "BPWRGUH", strict=False))
+_LETTERS = dict(zip(PHASES, "BPWRGLUHO", strict=False))
 _SENDING = PHASES.index("upload")
 
 
@@ -101,10 +101,10 @@ def pack(excerpt: Excerpt) -> dict[str, Any]:
     last digit. Phases that took no time in any round are left out.
     """
     rounds = excerpt.rounds
-    *lengths, ratio, share, snr_db, arrived = excerpt.columns(
+    *lengths, ratio, share, snr_db, outcome = excerpt.columns(
         [
             *(f"{phase}_s" for phase in PHASES),
-            *("pruning_ratio", "bandwidth_fraction", "snr_db", "arrived"),
+            *("pruning_ratio", "bandwidth_fraction", "snr_db", "outcome"),
         ]
     )
     seconds = np.nan_to_num(np.stack(lengths, axis=-1))  # who does not take part spends none
@@ -122,7 +122,7 @@ def pack(excerpt: Excerpt) -> dict[str, Any]:
         "ratio": _base64(ratio, "<f4"),
         "share": _base64(share, "<f4"),
         "snr": _base64(snr_db, "<f4"),
-        "arrived": _base64(np.nan_to_num(arrived), "u1"),
+        "outcome": _base64(np.nan_to_num(outcome), "u1"),
         "curve": _pack_curves(excerpt, start_s, seconds, snr_db),
     }
 

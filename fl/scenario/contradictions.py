@@ -15,6 +15,7 @@ from fl.scenario.channel import (
     Waypoints,
 )
 from fl.scenario.document import KeyPath
+from fl.scenario.faults import fault_contradictions
 from fl.scenario.learning import GivenSizes, Partition
 from fl.scenario.quantity import PerDevice
 from fl.scenario.scenario import Scenario
@@ -39,6 +40,8 @@ def contradictions(scenario: Scenario) -> Problems:
     elif scenario.late == "drop" and scenario.network.broadcast >= (scenario.deadline or 0):
         yield ("network", "broadcast"), "must end before the deadline, at which the round is cut"
     yield from _channel_contradictions(scenario)
+    if scenario.faults is not None:
+        yield from fault_contradictions(scenario.faults, count)
 
 
 def _participant_contradictions(scenario: Scenario) -> Problems:

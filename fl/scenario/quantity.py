@@ -1,5 +1,6 @@
 """The values a scenario holds: quantities with their unit, one or one a device."""
 
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -85,6 +86,7 @@ class Rule(Reader):
     dimension: Dimension | None = None
     above: float | None = None
     at_least: float | None = None
+    at_most: float | None = None
 
     def read(self, value: object) -> Quantity:
         """Return the number that *value* stands for, or say what is wrong with it."""
@@ -106,6 +108,8 @@ class Rule(Reader):
             raise _wrong(f"must be > {self.above:g}")
         if self.at_least is not None and not number >= self.at_least:
             raise _wrong(f"must be >= {self.at_least:g}")
+        if self.at_most is not None and not number <= self.at_most:
+            raise _wrong(f"must be <= {self.at_most:g}")
         return number
 
     def write(self, value: Quantity) -> object:
@@ -118,7 +122,11 @@ class Rule(Reader):
     def schema(self) -> dict[str, Any]:
         """The JSON schema of such a value."""
         if self.dimension is None:
-            bounds = {"exclusiveMinimum": self.above, "minimum": self.at_least}
+            bounds = {
+                "exclusiveMinimum": self.above,
+                "minimum": self.at_least,
+                "maximum": self.at_most,
+            }
             return {"type": "number", **{k: v for k, v in bounds.items() if v is not None}}
         units = "|".join([*self.dimension.linear, *self.dimension.logarithmic])
         return {
@@ -130,8 +138,9 @@ class Rule(Reader):
     @property
     def accepts(self) -> str:
         """What may be written, in a few words."""
-        limits = {">": self.above, ">=": self.at_least}
-        bound = "".join(f" {sign} {value:g}" for sign, value in limits.items() if value is not None)
+        limits = {">": self.above, ">=": self.at_least, "<=": self.at_most}
+        told = [f" {sign} {value:g}" for sign, value in limits.items() if value is not None]
+        bound = ",".join(told)
         if self.dimension is None:
             return f"a number{bound}"
         return f"{self.dimension.name}{bound}: {self.dimension.units}"
@@ -223,7 +232,9 @@ class Each(Reader):
             try:
                 read.append(self.rule.read(value))
             except PydanticCustomError as error:
-                raise _wrong(f"{what} {index} {error.message()}, got {value!r}") from None
+                raise _wrong(
+                    f"{what} {index} {error.message()}, got {reprlib.repr(value)}"
+                ) from None
         return tuple(read)
 
 
@@ -253,6 +264,10 @@ Speed = Annotated[Quantity, Rule(SPEED, above=0)]
 Level = Annotated[Quantity, Rule(LEVEL)]
 Spread = Annotated[Quantity, Rule(LEVEL, at_least=0)]
 
+Factor = Annotated[Quantity, Rule(at_least=1, at_most=1e9)]
+
+ProbabilityEach = Annotated[PerDevice, Each(Rule(at_least=0, at_most=1))]
+FactorEach = Annotated[PerDevice, Each(Rule(at_least=1, at_most=1e9))]
 DistanceEach = Annotated[PerDevice, Each(Rule(DISTANCE, above=0))]
 SpeedEach = Annotated[PerDevice, Each(Rule(SPEED, at_least=0))]
 LevelEach = Annotated[PerDevice, Each(Rule(LEVEL))]

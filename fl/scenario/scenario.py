@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from fl.own_code import is_class_name
 from fl.room import told_bytes
 from fl.scenario.channel import Block, Channel, zero
+from fl.scenario.faults import Faults
 from fl.scenario.learning import Learning, Model, NamedModel
 from fl.scenario.quantity import (
     AllOrNumber,
@@ -177,6 +178,9 @@ class Scenario(Block):
     uplink: Uplink = Field(description="The OFDMA uplink.")
     network: Network = Field(
         default_factory=Network, description="What lies behind the radio; by default no time."
+    )
+    faults: Faults | None = Field(
+        None, description="What goes wrong: devices offline, uploads lost, processors slow."
     )
     model: Model = Field(description="What is trained and sent, or only its size.")
     learning: Learning | None = Field(

@@ -39,6 +39,12 @@ DROPPING = CELL | {
     "name": "dropping",
     "late": "drop",
     "uplink": CELL["uplink"] | {"release": "redistribute"},
+    "faults": {
+        "offline": {"probability": 0.1},
+        "lost": {"probability": 0.2, "pause": "1 ms"},
+        "slow": {"probability": 0.1, "factor": 3},
+        "schedule": [{"fault": "offline", "devices": 3, "from": "100 ms", "until": "250 ms"}],
+    },
 }
 
 

@@ -17,7 +17,7 @@ class Run {
     for (const name of ["start", "end", "deadline", "seconds"]) this[name] = as(Float64Array, name);
     for (const name of ["ratio", "share", "snr"]) this[name] = as(Float32Array, name);
     for (const name of ["round", "straggler"]) this[name] = as(Int32Array, name);
-    this.arrived = as(Uint8Array, "arrived");
+    this.outcome = as(Uint8Array, "outcome");
     this.curve = packed.curve && { ...packed.curve, levels: bytes(packed.curve.levels) };
     this.numRounds = this.round.length;
     this.numDevices = this.devices.length;

@@ -1,6 +1,7 @@
 // The timeline of a run in the page: controls, keys and pointers, and what is said of a phase.
 
 const ZOOM_STEP = 1.5;
+const UNARRIVED = { 1: "cut, not arrived", 2: "not arrived: offline", 3: "not arrived: given up" };
 
 /** Returns the numbers of a phase, each with what it is. */
 function facts(run, { r, k, p, start, seconds }) {
@@ -17,7 +18,7 @@ function facts(run, { r, k, p, start, seconds }) {
     ["SNR as decided on", decibels(run.snr[at])],
   ];
   if (p === run.upload && run.curve) rows.push(["SNR meanwhile", range(run.snrDuring(r, k))]);
-  if (!run.arrived[at]) rows.push(["upload", "cut, not arrived"]);
+  if (run.outcome[at]) rows.push(["upload", UNARRIVED[run.outcome[at]]]);
   return rows;
 }
 

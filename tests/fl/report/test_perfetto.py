@@ -291,6 +291,7 @@ def test_every_phase_has_its_slice(tmp_path, paper_cell):
     paper_cell["devices"]["pruning_cycles_per_weight"] = 3
     hop = {"capacity": "10 Mbit/s", "latency": "1 ms"}
     paper_cell["network"] = {"backhaul": [hop], "broadcast": "2 ms", "aggregation": "3 ms"}
+    paper_cell["faults"] = {"lost": {"probability": 0.3}, "offline": {"probability": 0.3}}
     fl.run(paper_cell, out=tmp_path / "run")
     trace = check(tmp_path / "run")
     names = {s[1] for found in slices(trace).values() for s in found if s[0] == 1}
