@@ -31,6 +31,7 @@ results         what a run leaves, opened again or kept in memory
 summary         a run in a few numbers
 interval        means over seeds, with how far they can be trusted
 study           one question over many runs: grids of arms and seeds
+verification    a run directory, checked again
 report          what happened in a run, to look at
 reproduction    the paper's experiments, run and compared with what it says
 tensorboard     rounds as they come, for TensorBoard

@@ -37,6 +37,7 @@ from fl.trace_commands import trace_app
 from fl.trace_import import import_command
 from fl.trace_sionna import sionna_command
 from fl.training.engine import EngineChoice
+from fl.verification.command import verify_command
 from fl.worker_pool import WorkerError
 from netsim.errors import InputError
 
@@ -53,6 +54,7 @@ app.add_typer(data_app, name="data")
 app.command("study")(study_command)
 app.command("report")(report_command)
 app.command("timeline")(timeline_command)
+app.command("verify")(verify_command)
 app.command("reproduce")(reproduce_command)
 trace_app.command("import")(import_command)
 trace_app.command("sionna")(sionna_command)
@@ -109,7 +111,7 @@ def run_command(  # noqa: PLR0913, PLR0917 -- an option for each thing to say
         _print_summary(summarise_directory(folder), checked)
         return
     with (
-        _telling_how_to_go_on(scenario, settings or [], folder),
+        _telling_how_to_go_on(scenario, settings or [], folder, allow_code=allow_code),
         run_directory(
             folder, experiment, choice, resume=resume, checkpoint_every_s=checkpoint_every
         ) as directory,
@@ -143,7 +145,9 @@ class _StoppedError(RuntimeError):
 
 
 @contextmanager
-def _telling_how_to_go_on(scenario: Path, settings: list[str], folder: Path) -> Iterator[None]:
+def _telling_how_to_go_on(
+    scenario: Path, settings: list[str], folder: Path, *, allow_code: bool
+) -> Iterator[None]:
     """Say how to go on with a run that was stopped, if it can."""
     try:
         yield
@@ -152,6 +156,7 @@ def _telling_how_to_go_on(scenario: Path, settings: list[str], folder: Path) -> 
             raise
         changes = [part for setting in settings for part in ("--set", setting)]
         words = ["straggler", "run", str(scenario), *changes, "--resume", "--out", str(folder)]
+        words += ["--allow-code"] * allow_code
         how = f"go on with: {shlex.join(words)}"
         if isinstance(error, OSError):
             raise _StoppedError(f"{_told(error)}; mend that, then {how}") from None

@@ -5,6 +5,7 @@ that belong to it. At its end the tables become Parquet, the manifest says so, a
 in this order: so at any moment the directory is a run that can go on, or one that is finished.
 """
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -67,7 +68,7 @@ def run_directory(
         InputError: What is there of the run cannot be used.
         OSError: It cannot be written any more.
     """
-    check_disk(experiment.scenario, folder)
+    check_disk(experiment.scenario, folder, _journal_bytes(folder))
     with locked(folder):
         before = _look(folder, resume=resume)
         manifest = _manifest(experiment, engine, before)
@@ -86,7 +87,7 @@ def run_directory(
             unfinished.close()
         facts = {"status": "finished", "wall_seconds": unfinished.wall_seconds} | unfinished.facts
         with naming(folder):
-            write_manifest(folder, manifest | facts)
+            write_manifest(folder, manifest | facts | {"files": file_hashes(folder)})
             shutil.rmtree(folder / _UNFINISHED)
 
 
@@ -109,10 +110,25 @@ def clear_unfinished(folder: Path) -> None:
     shutil.rmtree(folder / _UNFINISHED, ignore_errors=True)
 
 
+def file_hashes(folder: Path) -> dict[str, str]:
+    """Return the sha256 of each file of a run that is over, but for its manifest."""
+    hashes = {}
+    for name in _FILES:
+        if name != MANIFEST and (folder / name).is_file():
+            with (folder / name).open("rb") as file:
+                hashes[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return hashes
+
+
 def is_unfinished(folder: Path) -> bool:
     """Return whether *folder* holds a run that can go on."""
     manifest = read_manifest(folder)
     return manifest is not None and manifest.get("status") in ("running", "failed")
+
+
+def _journal_bytes(folder: Path) -> int:
+    """Return how many bytes of its tables a run that was interrupted has written."""
+    return sum(path.stat().st_size for path in (folder / _UNFINISHED).glob("*.arrows"))
 
 
 def _look(folder: Path, *, resume: bool) -> dict[str, Any] | None:
@@ -242,7 +258,8 @@ def _fail(
     }
     with suppress(OSError):  # then it stays as it is: a run that was interrupted
         unfinished.write_parquet(folder)
-        write_manifest(folder, dict(manifest) | facts | unfinished.facts)
+        hashes = {"files": file_hashes(folder)}
+        write_manifest(folder, dict(manifest) | facts | unfinished.facts | hashes)
 
 
 def _clear(folder: Path) -> None:

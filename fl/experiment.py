@@ -112,25 +112,30 @@ class Experiment:
                 training has diverged.
         """
         if self.enrolment is None:
-            self._run(sink, progress, None)
+            self._run(sink, progress)
             return
         with self.enrolment.learning(engine) as learning:
             sink.facts["workers"] = learning.engine.workers
             constants = self.enrolment.constants(learning.cohort)  # of the first weights
             try:
                 sink.restore(learning)
-                self._run(sink, progress, learning)
+                self._run(sink, progress, learning=learning)
             finally:
                 sink.facts["training_seconds"] = learning.effort.training_s
                 sink.facts["evaluation_seconds"] = learning.effort.evaluation_s
             if constants is not None:
                 sink.facts["bound"] = learning.bound(constants)
 
+    def replay(self, sink: Sink) -> None:
+        """Run one round, at which the sink stands, on the clock alone: nothing is learnt."""
+        self._run(sink, lambda _outcome: None, sink.position.round + 1)
+
     def _run(
         self,
         sink: Sink,
         progress: Callable[[Outcome], None],
-        learning: "Learning | None",
+        until: int | None = None,
+        learning: "Learning | None" = None,
     ) -> None:
         scenario = self.scenario
         env = Environment(sink.position.now_s)
@@ -156,7 +161,8 @@ class Experiment:
                 tables.flush()
                 sink.keep(learning)
 
-        rounds = server.run(devices, scenario.rounds, decide, report, sink.position.round)
+        last = scenario.rounds if until is None else until
+        rounds = server.run(devices, last, decide, report, sink.position.round)
         whole_run = env.process(rounds)
         # What trains leaves cycles for the collector, what only waits does not.
         with _no_garbage_collection() if learning is None else nullcontext():

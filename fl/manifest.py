@@ -1,5 +1,6 @@
 """What a run directory says of itself: ``running``, ``finished`` or ``failed``, and of what."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,8 +39,18 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write what *folder* says of itself."""
-    write_atomically(folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+    """Write what *folder* says of itself, and a hash of that."""
+    sealed = dict(manifest) | {"seal": seal(manifest)}
+    write_atomically(folder / MANIFEST, json.dumps(sealed, indent=2) + "\n")
+
+
+def seal(manifest: Mapping[str, Any]) -> str:
+    """Return the hash of all that a manifest says, but for this hash.
+
+    It keeps no one from writing another: it shows what has changed by accident.
+    """
+    said = {key: value for key, value in manifest.items() if key != "seal"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def check_over(folder: Path) -> dict[str, Any]:

@@ -73,10 +73,11 @@ class Run:
 class InMemory:
     """Keeps the tables of a run; what is lost with the process need not be made sure of."""
 
-    position = Position()
     is_due = False
 
-    def __init__(self) -> None:
+    def __init__(self, position: Position = Position()) -> None:  # noqa: B008 -- it is frozen
+        self.position = position
+        """Where the run begins."""
         self.facts: dict[str, object] = {}
         """What is known of the whole run."""
         self._batches: list[tuple[pa.Table, ...]] = []

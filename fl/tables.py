@@ -96,7 +96,7 @@ EVENTS = pa.schema(
 )
 #: How a device came out of a round, in the order of `fl.round`.
 OUTCOMES = ("arrived", "cut", "offline", "lost")
-_STATUSES = tuple(status.name.lower() for status in Status)
+STATUSES = tuple(status.name.lower() for status in Status)
 _ROWS_AT_ONCE = 1 << 17
 
 
@@ -230,7 +230,7 @@ class _Batch:
             "bandwidth_fraction": self._shares,
             "pruning_ratio": self._pruning_ratio,
             "snr_db": ratios_to_db(snr_of_efficiency(self._efficiency)),
-            "status": _dictionary(self._status.ravel(), _STATUSES),
+            "status": _dictionary(self._status.ravel(), STATUSES),
             "predicted_latency_s": self._predicted_s(),
             "latency_s": pa.array(self._latency_s.ravel(), mask=~self._arrived.ravel()),
             "slowed_s": sum(self._slowed_s.values(), np.zeros(self._kept.shape)),
