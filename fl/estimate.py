@@ -69,8 +69,13 @@ def check_kept(scenario: Scenario) -> None:
     _refuse(scenario.name, "memory", [*_memory(scenario), kept], free_memory())
 
 
-def check_disk(scenario: Scenario, folder: Path) -> None:
+def check_disk(scenario: Scenario, folder: Path, held: int = 0) -> None:
     """Refuse a scenario whose results do not fit where *folder* is.
+
+    Args:
+        scenario: What is to be run.
+        folder: Where its results go.
+        held: Bytes of them that are there already, of a run that goes on.
 
     Raises:
         ScenarioError: They do not.
@@ -79,7 +84,8 @@ def check_disk(scenario: Scenario, folder: Path) -> None:
     # While the run goes, its rounds lie in a journal, as large as in memory.
     journal = rows * _BYTES_OF_ROW_KEPT
     written = journal + rows * _BYTES_OF_ROW_WRITTEN + scenario.rounds * _BYTES_OF_ROUND_WRITTEN
-    _refuse(scenario.name, f"disk in {folder}", [Need("rounds", written)], free_disk(folder))
+    needs = [Need("rounds", max(written - held, 0.0))]
+    _refuse(scenario.name, f"disk in {folder}", needs, free_disk(folder))
 
 
 def check_personal_parts(scenario: Scenario, num_weights: int) -> None:

@@ -11,14 +11,18 @@ def appearing(path: Path) -> Iterator[Path]:
     """Give a path to write to; what was written there gets its name *path* with the block's end.
 
     If the block fails, nothing of it is left, and a file that was there before is as it was.
+
+    Raises:
+        OSError: It cannot be written; the error names a file.
     """
     partial = path.with_name(f".{path.name}.partial")
     try:
-        partial.unlink(missing_ok=True)  # in a folder from a stranger, it may be a link to anywhere
-        yield partial
-        with partial.open("rb") as written:
-            os.fsync(written.fileno())
-        partial.replace(path)
+        with naming(path):
+            partial.unlink(missing_ok=True)  # a stranger may have left a link to anywhere
+            yield partial
+            with partial.open("rb") as written:
+                os.fsync(written.fileno())
+            partial.replace(path)
     except BaseException:
         with suppress(OSError):  # the disk may be what failed
             partial.unlink(missing_ok=True)
@@ -42,8 +46,8 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def naming(folder: Path) -> Iterator[None]:
-    """Say of what fails on the disk within the block that it failed in *folder*, and why.
+def naming(path: Path) -> Iterator[None]:
+    """Say of what fails on the disk within the block that it failed at *path*, and why.
 
     Arrow's errors, and those of a write, name no file.
     """
@@ -51,4 +55,4 @@ def naming(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
-        raise OSError(error.errno, reason, error.filename or str(folder)) from error
+        raise OSError(error.errno, reason, error.filename or str(path)) from error

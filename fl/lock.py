@@ -31,7 +31,12 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = _take(folder)
+    except FileExistsError:
+        raise LockedError(f"{folder}: is no folder; give another --out, or remove it") from None
     except OSError as error:
+        if made:
+            with suppress(OSError):  # there may be none
+                folder.rmdir()
         raise LockedError(f"{folder}: cannot be written: {error.strerror}") from None
     try:
         yield

@@ -1,6 +1,7 @@
 """Rounds as they come, for TensorBoard: against rounds, and against simulated time."""
 
 import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fl.files import naming
 from fl.round import ARRIVED, Outcome
 from fl.tables import learnt_over_devices
 from netsim.errors import InputError
@@ -23,8 +25,9 @@ class Log:
     round: TensorBoard's axis *Step* shows rounds, its axis *Relative* simulated time.
     """
 
-    def __init__(self, writer: "SummaryWriter") -> None:
+    def __init__(self, writer: "SummaryWriter", folder: Path) -> None:
         self._writer = writer
+        self._folder = folder
         self._waiting: Outcome | None = None
 
     def append(self, outcome: Outcome) -> None:
@@ -35,9 +38,15 @@ class Log:
     def flush(self) -> None:
         """Write the round that is waiting."""
         if self._waiting is not None:
-            for name, value in _scalars(self._waiting).items():
-                self._writer.add_scalar(name, value, self._waiting.round, self._waiting.end_s)
+            with naming(self._folder):
+                for name, value in _scalars(self._waiting).items():
+                    self._writer.add_scalar(name, value, self._waiting.round, self._waiting.end_s)
         self._waiting = None
+
+    def close(self) -> None:
+        """Wait until everything is written."""
+        with naming(self._folder):
+            self._writer.close()
 
 
 @contextmanager
@@ -50,6 +59,7 @@ def tensorboard_log(folder: Path, first: int = 0) -> Iterator[Log]:
 
     Raises:
         InputError: TensorBoard is not installed.
+        OSError: Nothing can be written there, or no more.
     """
     try:
         from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 -- an extra
@@ -57,10 +67,30 @@ def tensorboard_log(folder: Path, first: int = 0) -> Iterator[Log]:
         raise InputError(
             "--tensorboard: TensorBoard is not installed; pip install 'straggler[tensorboard]'"
         ) from None
-    with SummaryWriter(str(folder), purge_step=first or None) as writer:
-        log = Log(writer)
-        yield log
-        log.flush()
+    with _told_once():
+        with naming(folder):
+            log = Log(SummaryWriter(str(folder), purge_step=first or None), folder)
+        try:
+            yield log
+            log.flush()
+        finally:
+            log.close()
+
+
+@contextmanager
+def _told_once() -> Iterator[None]:
+    """Keep the thread that writes from printing why it cannot: whoever writes next is told."""
+    before = threading.excepthook
+
+    def tell(error: threading.ExceptHookArgs) -> None:
+        if not isinstance(error.exc_value, OSError):
+            before(error)
+
+    threading.excepthook = tell
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 def _scalars(outcome: Outcome) -> dict[str, float]:

@@ -4,7 +4,9 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from commands import Commands
 from ray_nodes import SETTINGS, two_nodes
+from small_disk import small_disk
 
 from fl.data import DatasetError, fetch
 from netsim.traces import Kind, Samples, Trace, write_trace
@@ -79,6 +81,22 @@ def moving_trace(tmp_path):
     path = tmp_path / "moving.parquet"
     write_trace(path, Trace(Kind.GAIN_DB, devices))
     return path
+
+
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory):
+    """Begins the command in processes of their own."""
+    made = Commands(tmp_path_factory.mktemp("commands"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A disk that is soon full; left out where none can be mounted."""
+    (tmp_path / "disk").mkdir()
+    with small_disk(tmp_path / "disk") as mounted:
+        yield mounted
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fl.files import appearing
 from fl.interval import Interval, interval
 from fl.reproduction.measures import Curves, Measures
 from fl.reproduction.plan import (
@@ -56,12 +57,10 @@ def draw_all(measures: Measures, size: Size, folder: Path) -> dict[str, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, draw in drawings.items():
         files[name] = folder / f"{name}.svg"
-        with mpl.rc_context(_STYLE):
-            partial = files[name].with_name(f".{name}.partial")
+        with mpl.rc_context(_STYLE), appearing(files[name]) as partial:
             draw(measures, size).savefig(
                 partial, format="svg", metadata={"Date": None}, bbox_inches="tight", pad_inches=0.05
             )
-            partial.replace(files[name])
     return files
 
 

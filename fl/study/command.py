@@ -76,13 +76,14 @@ def study_command(  # noqa: PLR0913, PLR0917 -- an option for each thing to say
         write_atomically(folder / "study.yaml", _written(plan.study, study, folder))
         jobs = _jobs(plan, folder.resolve(), allow_code=allow_code)
         made = _make_runs(jobs, workplace)
+        # Before the tables: a disk that was too full for a run may be too full for them.
+        for ended in made.failed[:_MOST_TOLD]:
+            typer.echo(f"failed: {ended.told}", err=True)
         reasons = {ended.job.folder: ended.error or "" for ended in made.failed}
         rows = write_tables(plan, folder.resolve(), reasons)
     _print_summary(plan, rows)
     _print_differences(plan, rows)
     typer.echo(f"\n{made.runs} runs made, {_rest(plan, made)} were there already")
-    for ended in made.failed[:_MOST_TOLD]:
-        typer.echo(f"failed: {ended.told}", err=True)
     typer.echo(f"Results are in {folder}; to look at them: straggler report {folder}")
     if made.failed:
         typer.echo(f"straggler: {len(made.failed)} runs failed; see runs.parquet", err=True)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fl.files import appearing, naming
 from fl.interval import Interval, difference, interval, unpaired_difference
 from fl.study.arms import Arm, Plan
 from fl.study.labels import short_keys, told_value
@@ -78,32 +79,51 @@ def write_tables(plan: Plan, folder: Path, failed: Mapping[Path, str]) -> list[R
         plan: The study.
         folder: Where its runs are, and where the files go.
         failed: Why some runs failed, by their folder.
+
+    Raises:
+        OSError: Some cannot be written; the error names it.
     """
-    partial = folder / f".{DATASET}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    rows: list[Row] = []
-    for arm in plan.arms:
-        with _DatasetPart(partial, plan, arm) as part:
-            for seed in arm.seeds:
-                run = folder / arm.folder(seed)
-                if run in failed:
-                    rows.append(Row(arm, seed, {}, None, failed[run]))
-                    continue
-                measured = measure(run)
-                rows.append(Row(arm, seed, _numbers(plan.study, measured), measured.wall_s, None))
-                part.append(seed, measured.rounds)
-    shutil.rmtree(folder / DATASET, ignore_errors=True)
-    partial.replace(folder / DATASET)
+    rows = _write_dataset(plan, folder, failed)
     tables = {
         "runs": _runs_table(plan, rows),
         "summary": summary_table(plan, rows),
         "comparisons": comparisons_table(plan, rows),
     }
     for name, table in tables.items():
-        written = folder / f".{name}.parquet.partial"
-        pq.write_table(table, written)
-        written.replace(folder / f"{name}.parquet")
+        with appearing(folder / f"{name}.parquet") as path:
+            pq.write_table(table, path)
     return rows
+
+
+def _write_dataset(plan: Plan, folder: Path, failed: Mapping[Path, str]) -> list[Row]:
+    """Write the rounds of all runs, and return the runs; the dataset appears when it is whole."""
+    partial = folder / f".{DATASET}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    rows: list[Row] = []
+    try:
+        with naming(folder / DATASET):
+            for arm in plan.arms:
+                with _DatasetPart(partial, plan, arm) as part:
+                    rows += _append_runs(plan, arm, folder, failed, part)
+            shutil.rmtree(folder / DATASET, ignore_errors=True)
+            partial.replace(folder / DATASET)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return rows
+
+
+def _append_runs(
+    plan: Plan, arm: Arm, folder: Path, failed: Mapping[Path, str], part: "_DatasetPart"
+) -> Iterator[Row]:
+    for seed in arm.seeds:
+        run = folder / arm.folder(seed)
+        if run in failed:
+            yield Row(arm, seed, {}, None, failed[run])
+            continue
+        measured = measure(run)
+        part.append(seed, measured.rounds)
+        yield Row(arm, seed, _numbers(plan.study, measured), measured.wall_s, None)
 
 
 def _numbers(study: Study, measured: Measured) -> dict[str, float | None]:
