@@ -26,7 +26,7 @@ from plain_algorithm import PlainCnn, federate
 
 from fl.directory import run_directory
 from fl.experiment import Experiment
-from fl.round import WAIT
+from fl.phases import WAIT
 from fl.scenario import load_scenario
 from fl.training.engine import EngineChoice
 

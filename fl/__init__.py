@@ -10,7 +10,9 @@ training        what a device learns in a round
 aggregation     what the server makes of it
 bound           what theory promises of a run: Theorem 1
 faults          what goes wrong, with whom, and when
-round           one round as a chain of events; read this first
+round           one round of a device as a chain of events; read this first
+phases          what a device does in a round, and how it comes out of it
+server          the other side: decides, broadcasts, waits, aggregates
 participants    who takes part in a round, in whose seat
 learner         what a round asks of whatever its devices learn
 learning        what is learnt, round by round, beside the clock
@@ -19,6 +21,7 @@ generation      what a scenario says of its channel, to a trace
 radio           what a scenario says of its radio, to channels
 experiment      a run: the cell of a scenario on one clock
 estimate        what a run will take of memory and disk
+columns         the columns of the three tables that a run leaves
 tables          what came of the rounds, as Arrow tables
 journal         the tables of a run under way
 checkpoint      where a run that was interrupted goes on

@@ -27,8 +27,8 @@ from fl.experiment import Experiment
 from fl.report_command import report_command
 from fl.reproduction.command import reproduce_command
 from fl.results import free_directory
-from fl.round import Outcome
 from fl.scenario import Scenario, json_schema, load_scenario, reference, write_scenario
+from fl.server import Outcome
 from fl.study.command import study_command
 from fl.summary import Summary, summarise_directory, told_gap, told_seconds, told_size
 from fl.tensorboard import Log, tensorboard_log

@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from fl.checkpoint import Checkpoint, read_checkpoint
+from fl.columns import TABLES
 from fl.estimate import check_disk
 from fl.experiment import Experiment
 from fl.files import appearing, naming, sync_folder, write_atomically
-from fl.journal import TABLES
 from fl.lock import locked
 from fl.manifest import MANIFEST, RunDirectoryError, read_manifest, write_manifest
 from fl.provenance import differences, provenance

@@ -15,21 +15,24 @@ from fl.faults import Misfortune
 from fl.models import Cost
 from fl.own_code import refuse_code
 from fl.participants import Participants, Seats
+from fl.phases import PHASES
 from fl.radio import Radio, check_finite
-from fl.round import PHASES, Device, Outcome, Rules, Server
+from fl.round import Device
 from fl.scenario import (
     GivenSizes,
     PerDevice,
     Scenario,
 )
+from fl.server import Outcome, Rules, Server
 from fl.tables import Collector, Sink
 from fl.training.engine import EngineChoice
 from netsim.errors import StalledError
+from netsim.redistribution import RedistributedUplink
 from netsim.streams import Streams
 from netsim.timeline import Timeline
 from netsim.topology import Link, Topology
 from netsim.traces import Trace
-from netsim.uplink import HeldUplink, RedistributedUplink
+from netsim.uplink import HeldUplink
 from netsim.wire import Wire
 
 if TYPE_CHECKING:  # torch takes seconds to import, and most runs do without it

@@ -6,6 +6,7 @@ over. When the run is over, the files become Parquet.
 """
 
 import os
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
@@ -15,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fl.columns import ROUNDS, TABLES
 from fl.files import appearing
-from fl.tables import DEVICES, EVENTS, ROUNDS, Position
+from fl.tables import Position
 from netsim.errors import InputError
 
-TABLES = {"rounds": ROUNDS, "devices": DEVICES, "events": EVENTS}
 #: Of a row group. However the rounds came, in few pieces or many, files are the same.
 _ROWS_AT_ONCE = 1 << 17
 
@@ -88,7 +89,7 @@ class Journal:
         for name in TABLES:
             try:
                 self._check(name)
-            except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
+            except (OSError, ValueError, MemoryError, struct.error, pa.ArrowException) as error:
                 reason = (str(error) or "no reason given").splitlines()[0]
                 raise JournalError(f"{self._paths[name]}: cannot be used: {reason}") from None
 
@@ -107,6 +108,7 @@ class Journal:
                     writer.write_table(group)
 
     def _check(self, name: str) -> None:
+        self._refuse_compressed(name)
         last = Position()
         for batch in self._batches(name):
             _check(batch, TABLES[name], last.round)
@@ -117,6 +119,13 @@ class Journal:
             raise ValueError(f"round {last.round - 1} is not over")
         if name == "rounds" and last != self.end.position:
             raise ValueError(f"does not end with round {self.end.position.round - 1}")
+
+    def _refuse_compressed(self, name: str) -> None:
+        """Refuse a file that is more than it seems: a few bytes can stand for a billion rows."""
+        with pa.OSFile(str(self._paths[name])) as file:
+            while file.tell() < self.end.lengths[name]:
+                if any(map(_is_compressed, pa.ipc.MessageReader.open_stream(file))):
+                    raise ValueError("it is compressed")
 
     def _batches(self, name: str) -> Iterator[pa.RecordBatch]:
         length = self.end.lengths[name]
@@ -139,6 +148,37 @@ def _write(file: FileIO, buffer: pa.Buffer) -> None:
     left = memoryview(buffer)
     while left:  # a disk that is nearly full takes a part
         left = left[file.write(left) :]
+
+
+#: The way to a record batch in a message: of Message the header, of DictionaryBatch the data.
+_TO_BATCH = {"record batch": (2,), "dictionary": (2, 1)}
+_COMPRESSION = 3
+
+
+def _is_compressed(message: pa.Message) -> bool:
+    """Return whether what belongs to a message would have to be unpacked.
+
+    Arrow tells only when it has done so. It is looked up in the message itself, a FlatBuffer:
+    offsets of members in a table before each table, and where there is none, no such member.
+    """
+    content = memoryview(message.metadata)
+    table = _target(content, 0)
+    for index in _TO_BATCH.get(message.type, ()):
+        table = _target(content, _member(content, table, index))
+    return message.type in _TO_BATCH and _member(content, table, _COMPRESSION) != table
+
+
+def _target(content: memoryview, place: int) -> int:
+    offset: int = struct.unpack_from("<I", content, place)[0]
+    return place + offset
+
+
+def _member(content: memoryview, table: int, index: int) -> int:
+    """Return where a member of a table is; the table itself, if it has none such."""
+    members = table - struct.unpack_from("<i", content, table)[0]
+    size, slot = struct.unpack_from("<H", content, members)[0], 4 + 2 * index
+    offset: int = struct.unpack_from("<H", content, members + slot)[0] if slot < size else 0
+    return table + offset
 
 
 def _check(batch: pa.RecordBatch, schema: pa.Schema, next_round: int) -> None:

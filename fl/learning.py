@@ -16,7 +16,7 @@ from torch import Tensor
 from fl.aggregation import MaskedMean
 from fl.bound import Constants, Course, convergence_bound, fewest_keepers
 from fl.checkpoint import LearningState
-from fl.round import GLOBAL, PERSONAL, WAIT
+from fl.phases import GLOBAL, PERSONAL, WAIT
 from fl.torch_stream import one_thread
 from fl.training.cohort import Cohort, Task, Timed
 from fl.training.engine import Effort, Engine

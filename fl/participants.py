@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fl.models import Cost
-from fl.round import Device, Server
+from fl.round import Device
+from fl.server import Server
 from netsim.channel import Channel
 from netsim.cpu import Cpu
 from netsim.streams import Streams

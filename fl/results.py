@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fl.columns import TABLES
 from fl.directory import PARTITION, run_directory
 from fl.files import write_atomically
-from fl.journal import TABLES
 from fl.manifest import RunDirectoryError, check_over
 from fl.tables import Position
 

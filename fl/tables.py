@@ -13,21 +13,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fl.allocation import Status
+from fl.columns import DEVICES, EVENTS, ROUNDS
 from fl.learner import Learnt
 from fl.models import SAME, Cost
-from fl.round import (
+from fl.phases import (
     ARRIVED,
     CUT,
     GLOBAL,
     GONE,
     OFFLINE,
+    OUTCOMES,
     PERSONAL,
     PHASES,
     PRUNE,
     WAIT,
     WARMUP,
-    Outcome,
 )
+from fl.server import Outcome
 from netsim.channel import snr_of_efficiency
 from netsim.timeline import Timeline, clock_times
 from netsim.units import ratios_to_db
@@ -35,67 +37,6 @@ from netsim.units import ratios_to_db
 if TYPE_CHECKING:  # torch takes seconds to import, and most runs do without it
     from fl.learning import Learning
 
-ROUNDS = pa.schema(
-    [
-        ("round", pa.int32()),
-        ("start_s", pa.float64()),
-        ("end_s", pa.float64()),
-        ("latency_s", pa.float64()),
-        ("straggler", pa.int32()),
-        ("deadline_s", pa.float64()),
-        ("deadline_missed", pa.bool_()),
-        ("arrived", pa.int32()),
-        ("uplink_bits", pa.int64()),
-        ("mean_pruning_ratio", pa.float64()),
-        ("train_loss", pa.float64()),
-        ("test_loss", pa.float64()),
-        ("test_accuracy", pa.float64()),
-        ("test_accuracy_std", pa.float64()),
-        ("fewest_keepers", pa.int32()),
-    ]
-)
-DEVICES = pa.schema(
-    [
-        ("round", pa.int32()),
-        ("device", pa.int32()),
-        ("bandwidth_fraction", pa.float64()),
-        ("pruning_ratio", pa.float64()),
-        ("snr_db", pa.float64()),
-        ("status", pa.dictionary(pa.int8(), pa.string())),
-        ("predicted_latency_s", pa.float64()),
-        ("latency_s", pa.float64()),
-        ("broadcast_s", pa.float64()),
-        ("personal_s", pa.float64()),
-        ("warmup_s", pa.float64()),
-        ("prune_s", pa.float64()),
-        ("global_s", pa.float64()),
-        ("lost_s", pa.float64()),
-        ("upload_s", pa.float64()),
-        ("backhaul_s", pa.float64()),
-        ("offline_s", pa.float64()),
-        ("wait_s", pa.float64()),
-        ("slowed_s", pa.float64()),
-        ("attempts", pa.int16()),
-        ("upload_bits", pa.int64()),
-        ("arrived", pa.bool_()),
-        ("outcome", pa.dictionary(pa.int8(), pa.string())),
-        ("train_loss", pa.float64()),
-        ("test_loss", pa.float64()),
-        ("test_accuracy", pa.float64()),
-    ]
-)
-EVENTS = pa.schema(
-    [
-        ("round", pa.int32()),
-        ("device", pa.int32()),
-        ("phase", pa.dictionary(pa.int8(), pa.string())),
-        ("start_s", pa.float64()),
-        ("end_s", pa.float64()),
-        ("slowed_s", pa.float64()),
-    ]
-)
-#: How a device came out of a round, in the order of `fl.round`.
-OUTCOMES = ("arrived", "cut", "offline", "lost")
 STATUSES = tuple(status.name.lower() for status in Status)
 _ROWS_AT_ONCE = 1 << 17
 

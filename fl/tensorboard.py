@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fl.files import naming
-from fl.round import ARRIVED, Outcome
+from fl.phases import ARRIVED
+from fl.server import Outcome
 from fl.tables import learnt_over_devices
 from netsim.errors import InputError
 

@@ -9,6 +9,7 @@ channel      the spectral efficiency of one link over time
 spell        stretches of time in which something is otherwise than usual
 cpu          cycles to seconds
 uplink       bits over a share of the band to seconds
+redistribution  the share of a device that has finished, given on to the others
 wire         bits over a wired link to seconds
 last_call    a moment that comes after everything else of its time
 timeline     who did what from when to when

@@ -22,6 +22,7 @@ PACKAGES = (
     "fl.reproduction",
     "fl.report",
     "fl.study",
+    "fl.verification",
 )
 
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fl.report.recording import PHASES, Recording
+from fl.phases import PHASES
+from fl.report.recording import Recording
 from netsim.channel import Channel, snr_of_efficiency
 from netsim.errors import InputError
 from netsim.units import ratios_to_db

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from fl.report.recording import PHASES
+from fl.phases import PHASES
 
 MOST_POINTS = 20_000
 MOST_STEPS = 2_000

@@ -13,19 +13,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fl.manifest import RunDirectoryError, check_over
+from fl.phases import OUTCOMES, PHASES
 from fl.radio import Radio
 from fl.scenario import Scenario, load_scenario
 from netsim.channel import Channel
 from netsim.errors import InputError
 from netsim.streams import Streams
 
-PHASES = (
-    *("broadcast", "personal", "warmup", "prune", "global"),
-    *("lost", "upload", "backhaul", "offline", "wait"),
-)
-"""What a device does in a round, in this order; of each, the table of devices has the seconds."""
-OUTCOMES = ("arrived", "cut", "offline", "lost")
-"""How a device comes out of a round; for arrays of numbers, these are their places here."""
 _ROWS_AT_ONCE = 1 << 17
 
 
@@ -115,7 +109,8 @@ class Recording:
     def grids(self, columns: Sequence[str], of: Sequence[int]) -> dict[str, NDArray[np.float64]]:
         """Return columns of the table of devices, each [rounds, devices].
 
-        What is not known is NaN, and so is everything of a device in a round without it.
+        What is not known is NaN, and so is everything of a device in a round without it. An outcome
+        is its place among those there are.
 
         Args:
             columns: Which.

@@ -7,8 +7,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from fl.phases import PHASES
 from fl.report.chart import COLOURS, PHASE_COLOURS, PHASE_PATTERNS, Chart, plain, thinned
-from fl.report.recording import PHASES, Recording
+from fl.report.recording import Recording
 from fl.report.stragglers import Cause, Straggler
 
 _MOST_POINTS = 4000

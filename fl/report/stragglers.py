@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from fl.report.recording import OUTCOMES
+from fl.phases import OUTCOMES
 from fl.summary import places
 
 Columns = Mapping[str, NDArray[np.float64]]

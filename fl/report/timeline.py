@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fl.phases import PHASES
 from fl.report.page import asset, script_safe
-from fl.report.recording import PHASES, Recording
+from fl.report.recording import Recording
 from netsim.channel import Channel, snr_of_efficiency
 from netsim.units import ratios_to_db
 

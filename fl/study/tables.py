@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fl.columns import ROUNDS
 from fl.files import appearing, naming
 from fl.interval import Interval, difference, interval, unpaired_difference
 from fl.study.arms import Arm, Plan
 from fl.study.labels import short_keys, told_value
 from fl.study.metrics import METRICS, Measured, Metric, measure
 from fl.study.study import Study, TimeToAccuracy
-from fl.tables import ROUNDS
 
 DATASET = "dataset"
 _COMPARISONS = pa.schema(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fl.models import SAME, Cost
-from fl.round import ARRIVED, CUT, GIVEN_UP, GONE, PHASES
+from fl.phases import ARRIVED, CUT, GIVEN_UP, GONE, PHASES
 from fl.scenario import Scenario
 from fl.verification.excerpt import Excerpt
 from fl.verification.rounds import CLOSE, as_long, same

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fl.round import OFFLINE, PHASES
+from fl.phases import OFFLINE, PHASES
 from fl.verification.excerpt import Excerpt, as_numbers, in_steps
 
 

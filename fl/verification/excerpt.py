@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from fl.round import PHASES
-from fl.tables import OUTCOMES, STATUSES
+from fl.phases import OUTCOMES, PHASES
+from fl.tables import STATUSES
 
 Columns = Mapping[str, NDArray[np.float64]]
 #: The columns that hold words, and which.

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fl.columns import TABLES
 from fl.experiment import Experiment
-from fl.journal import TABLES
 from fl.results import InMemory
 from fl.tables import Position
 from netsim.errors import InputError

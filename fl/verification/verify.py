@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fl.columns import TABLES
 from fl.directory import file_hashes
 from fl.experiment import Experiment
-from fl.journal import TABLES
 from fl.manifest import MANIFEST, check_over, seal
 from fl.provenance import differences, provenance
 from fl.scenario import Scenario, load_scenario

@@ -15,8 +15,8 @@ import fl.data
 from fl.enrolment import Enrolment
 from fl.models.split import ModelError
 from fl.own_code import OwnCodeError
+from fl.phases import BACKHAUL, GLOBAL, PERSONAL, UPLOAD, WAIT, WARMUP
 from fl.results import Run
-from fl.round import BACKHAUL, GLOBAL, PERSONAL, UPLOAD, WAIT, WARMUP
 from fl.scenario import ScenarioError, load_scenario
 from fl.training.engine import EngineChoice
 from fl.training.errors import DivergedError

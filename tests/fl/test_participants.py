@@ -9,8 +9,8 @@ import torch
 import fl
 from fl.enrolment import Enrolment
 from fl.experiment import Experiment
+from fl.phases import UPLOAD, WAIT
 from fl.results import InMemory
-from fl.round import UPLOAD, WAIT
 from fl.scenario import ScenarioError, load_scenario
 from fl.summary import summarise
 from fl.training.engine import EngineChoice

@@ -10,7 +10,8 @@ from simpy import Environment
 
 import fl
 from netsim.channel import AtEnd, Constant, Segments, replay
-from netsim.uplink import HeldUplink, RedistributedUplink
+from netsim.redistribution import RedistributedUplink
+from netsim.uplink import HeldUplink
 
 BAND_HZ = 1e6
 

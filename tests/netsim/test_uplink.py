@@ -4,7 +4,8 @@ import pytest
 from simpy import Environment
 
 from netsim.channel import Constant, ConstantInNoise
-from netsim.uplink import HeldUplink, RedistributedUplink
+from netsim.redistribution import RedistributedUplink
+from netsim.uplink import HeldUplink
 
 
 def seconds_of(uplink, env, device, bits):

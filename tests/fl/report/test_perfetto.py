@@ -11,8 +11,9 @@ import typer
 from typer.testing import CliRunner
 
 import fl
+from fl.phases import PHASES
 from fl.report.perfetto import _stretches, write_perfetto
-from fl.report.recording import PHASES, Recording
+from fl.report.recording import Recording
 from fl.results import Run
 from fl.timeline_command import timeline_command
 from netsim.channel import AtEnd, Constant, Segments, replay

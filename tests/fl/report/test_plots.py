@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import fl
+from fl.phases import PHASES
 from fl.report.plot_tables import MOST_DEVICES, MOST_POINTS, MOST_STEPS, thinned
 from fl.report.plots import FIGURES, Plots
-from fl.report.recording import PHASES
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 

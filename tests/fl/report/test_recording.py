@@ -7,8 +7,7 @@ import pytest
 import fl
 from fl.manifest import RunDirectoryError
 from fl.report import recording as module
-from fl.report.recording import PHASES, Recording
-from fl.round import PHASES as SIMULATED
+from fl.report.recording import Recording
 
 
 @pytest.fixture(scope="module")
@@ -16,10 +15,6 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("run") / "out"
     fl.run("scenarios/drop-late.yaml", rounds=7, out=made)
     return made
-
-
-def test_the_phases_are_those_of_a_round():
-    assert PHASES == SIMULATED
 
 
 def test_chunks_are_the_table_whatever_their_size(folder, monkeypatch):

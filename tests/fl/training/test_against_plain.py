@@ -10,7 +10,7 @@ from tiny_models import TinyCnn
 
 from fl.enrolment import Enrolment
 from fl.models.split import split_network
-from fl.round import WAIT
+from fl.phases import WAIT
 from fl.scenario import load_scenario
 from fl.training.engine import EngineChoice
 from netsim.streams import Streams

@@ -14,7 +14,7 @@ from process_tree import children_of, is_worker, used_s
 
 import fl
 from fl.enrolment import Enrolment
-from fl.round import WAIT
+from fl.phases import WAIT
 from fl.scenario import load_scenario
 from fl.training import shared_memory
 from fl.training.engine import EngineChoice

@@ -9,7 +9,7 @@ import pytest
 MEASURE = """
 import json, resource, sys
 from fl.enrolment import Enrolment
-from fl.round import WAIT
+from fl.phases import WAIT
 from fl.scenario import load_scenario
 from fl.training.engine import EngineChoice
 from netsim.streams import Streams

@@ -22,8 +22,8 @@ from ray_nodes import busy_workers, free_port, is_alive
 import fl
 from fl.enrolment import Enrolment
 from fl.models.split import ModelError
+from fl.phases import WAIT
 from fl.ray_cluster import cluster
-from fl.round import WAIT
 from fl.scenario import load_scenario
 from fl.training import ray_tasks
 from fl.training.cohort import Task
