@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo reproduce test lint types browser pytest bench bench-peers clean
+.PHONY: demo reproduce test lint types browser pytest fuzz bench bench-peers clean
 
 demo: .venv/run.stamp  ## run the quickstart, then let devices learn, and say where to look
 	$(BIN)/straggler run scenarios/quickstart.yaml
@@ -39,6 +39,12 @@ pytest: .venv/dev.stamp browser
 	for file in $$(grep --recursive --files-with-matches --include '*.py' pytest.mark.ray tests); do \
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -m ray $$file || exit 1; \
 	done
+
+# Longer than the tests of tests/fuzz, and guided by coverage: see tests/fuzz/campaign.py.
+FUZZ_INPUTS ?= 100000
+fuzz: .venv/dev.stamp  ## files from strangers, changed at random: is each read, or refused in words?
+	$(PIP) --editable '.[fuzz]'
+	$(BIN)/python tests/fuzz/campaign.py --inputs $(FUZZ_INPUTS)
 
 bench: .venv/dev.stamp  ## speed, as ratios
 	$(BIN)/python benchmarks/events.py

@@ -1,6 +1,8 @@
 """The weights of a run under way, in a file."""
 
+import zipfile
 from pathlib import Path
+from typing import TypeGuard
 
 import torch
 
@@ -27,13 +29,14 @@ def load_weights(path: Path, cohort: Cohort) -> None:
         CheckpointError: These are not the weights of such a cohort.
     """
     try:
+        _refuse_compressed(path)
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # noqa: BLE001 -- torch raises whatever comes up as it reads
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise CheckpointError(f"{path}: cannot be read as weights: {reason}") from None
     for name, part in _parts(cohort).items():
         saved = loaded.get(name) if isinstance(loaded, dict) else None
-        if not isinstance(saved, torch.Tensor) or saved.layout is not torch.strided:
+        if not _has_numbers(saved):
             raise CheckpointError(f"{path}: has no {name} part")
         if saved.shape != part.shape or saved.dtype != part.dtype:
             raise CheckpointError(
@@ -41,7 +44,24 @@ def load_weights(path: Path, cohort: Cohort) -> None:
                 f"and must be {list(part.shape)} of {part.dtype}"
             )
     for name, part in _parts(cohort).items():
-        part.copy_(loaded[name])
+        part.copy_(loaded[name].detach())  # it may ask for gradients, and so would the part
+
+
+def _refuse_compressed(path: Path) -> None:
+    """Refuse an archive that holds more than its own bytes: what we write is not compressed."""
+    with zipfile.ZipFile(path) as archive:
+        if sum(file.file_size for file in archive.infolist()) > path.stat().st_size:
+            raise ValueError("it is compressed")
+
+
+def _has_numbers(saved: object) -> TypeGuard[torch.Tensor]:
+    """Return whether it is a tensor all of whose numbers are there; of some, only the shape is."""
+    return (
+        type(saved) is torch.Tensor
+        and saved.layout is torch.strided
+        and not saved.is_nested
+        and not saved.is_meta
+    )
 
 
 def _parts(cohort: Cohort) -> dict[str, torch.Tensor]:

@@ -6,6 +6,7 @@ quantity is text, a number and its unit, only at the edge: in a scenario or a ta
 
 import math
 import re
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +14,10 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-_NUMBER_AND_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+# Nothing is tried twice (``++``): a million digits, and then something else, are refused at once.
+_NUMBER_AND_UNIT = re.compile(
+    r"\s*+([+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?)\s*+(\S*+)\s*+"
+)
 
 
 def db_to_linear(db: float) -> float:
@@ -92,7 +96,7 @@ class Dimension:
         elif not unit:
             raise ValueError(f"must carry its unit ({self.units}), like {self.example}")
         else:
-            raise ValueError(f"is not {self.name}: '{unit}' is not one of {self.units}")
+            raise ValueError(f"is not {self.name}: {reprlib.repr(unit)} is not one of {self.units}")
         if not math.isfinite(value):
             raise ValueError("is too large a number")
         return value

@@ -5,6 +5,7 @@ its file and line, so that whatever is found wrong later can name its place.
 """
 
 import copy
+import os
 import reprlib
 import warnings
 from collections.abc import Mapping, Sequence
@@ -17,10 +18,11 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError, YAMLWarning
 
-from fl.scenario.errors import ScenarioError
+from fl.scenario.errors import ScenarioError, cut
 from fl.scenario.magnitude import (
     DEEPEST,
     LONGEST,
+    LONGEST_KEY,
     MOST,
     check_values,
     most_values,
@@ -83,7 +85,7 @@ def assignments(settings: Sequence[str]) -> Document:
     """Return the document that ``path.to.key=value`` settings of a command line spell out."""
     document = Document(places={(): "--set"})
     for setting in settings:
-        name = f"--set {setting if len(setting) <= 200 else setting[:200] + '...'}"
+        name = f"--set {cut(setting)}"
         dotted, equals, text = setting.partition("=")
         keys = dotted.strip().split(".")
         if not equals or not all(keys) or len(keys) > DEEPEST:
@@ -107,8 +109,13 @@ def from_mapping(data: Mapping[str, Any], name: str) -> Document:
     return document
 
 
+def is_there(path: Path) -> bool:
+    """Return whether a file is there; one of an impossible name is not."""
+    return os.path.isfile(path)  # noqa: PTH113 -- Path.is_file raises if a name is too long
+
+
 def _read_chain(path: Path, below: tuple[Path, ...]) -> Document:
-    resolved = path.resolve()
+    resolved = Path(os.path.realpath(path))  # which goes round in no circle of links
     if resolved in below:
         chain = " -> ".join(step.name for step in (*below[below.index(resolved) :], resolved))
         raise ScenarioError(f"{path}: extends itself: {chain}")
@@ -120,10 +127,12 @@ def _read_chain(path: Path, below: tuple[Path, ...]) -> Document:
         return document
     place = document.place(("extends",))
     if not isinstance(extends, str):
-        raise ScenarioError(f"{place}: extends: must be the path of a scenario, got {extends!r}")
+        raise ScenarioError(
+            f"{place}: extends: must be the path of a scenario, got {reprlib.repr(extends)}"
+        )
     base = path.parent / extends
-    if not base.is_file():
-        raise ScenarioError(f"{place}: extends: there is no file {base}")
+    if not is_there(base):
+        raise ScenarioError(f"{place}: extends: there is no file {cut(str(base))}")
     return overlay(_read_chain(base, (*below, resolved)), document)
 
 
@@ -162,10 +171,12 @@ def _parse(text: str, name: str) -> object:
     except MarkedYAMLError as error:
         mark = error.problem_mark
         line = f":{mark.line + 1}" if mark is not None and not name.startswith("--set") else ""
-        raise ScenarioError(f"{name}{line}: is not valid YAML: {error.problem}") from None
+        raise ScenarioError(f"{name}{line}: is not valid YAML: {cut(str(error.problem))}") from None
     except (YAMLError, YAMLWarning, ValueError) as error:
         reason = str(error).strip().partition("\n")[0] or "unreadable"
-        raise ScenarioError(f"{name}: is not valid YAML: {reason}") from None
+        raise ScenarioError(f"{name}: is not valid YAML: {cut(reason)}") from None
+    except Exception:  # noqa: BLE001 -- ruamel trips over values such as +_ or !!bool x
+        raise ScenarioError(f"{name}: is not valid YAML: a value cannot be made out") from None
     check_values(loaded, most_values(text), name)
     return loaded
 
@@ -176,7 +187,9 @@ def _plain(value: object, path: KeyPath, name: str, places: dict[KeyPath, str]) 
         plain: dict[str, Any] = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise ScenarioError(f"{name}: a key must be text, got {key!r}")
+                raise ScenarioError(f"{name}: a key must be text, got {reprlib.repr(key)}")
+            if len(key) > LONGEST_KEY:
+                raise ScenarioError(f"{name}: a key is longer than {LONGEST_KEY} characters")
             places[*path, key] = _line(value, key, name)
             plain[key] = _plain(item, (*path, key), name, places)
         return plain

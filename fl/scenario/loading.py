@@ -22,18 +22,20 @@ from fl.scenario.document import (
     overlay,
     read_document,
 )
-from fl.scenario.errors import ScenarioError
+from fl.scenario.errors import ScenarioError, cut
 from fl.scenario.scenario import Scenario, blocks_in
 
 BlockT = TypeVar("BlockT", bound=Block)
 
 #: Of what is wrong with one scenario.
 _MOST_LINES = 20
+_LONGEST_LINE = 1000
 #: What pydantic says, and what a person would.
 _PLAINER = {
     "Input should be a valid dictionary or instance of": "must be a mapping: the block",
     "a valid dictionary": "a mapping",
     "a valid tuple": "a list",
+    "Tuple should have at least 1 item after validation, not 0": "must not be an empty list",
     "a valid string": "text",
     "String should match pattern": "must match",
     "Input should be": "must be",
@@ -103,7 +105,7 @@ def read_block(document: Document, block: type[BlockT]) -> BlockT:
         lines = [_explain(document, block, one) for one in details[:_MOST_LINES]]
         if len(details) > _MOST_LINES:
             lines.append(f"and {len(details) - _MOST_LINES} more")
-        raise ScenarioError("\n".join(lines)) from None
+        raise ScenarioError("\n".join(cut(line, _LONGEST_LINE) for line in lines)) from None
 
 
 def _without_nulls(data: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def _refuse(document: Document, problems: Iterator[tuple[KeyPath, str]]) -> None
         for path, message in problems
     ]
     if lines:
-        raise ScenarioError("\n".join(lines))
+        raise ScenarioError("\n".join(cut(line, _LONGEST_LINE) for line in lines))
 
 
 def write_scenario(scenario: Scenario, folder: Path) -> str:
@@ -142,6 +144,8 @@ def write_scenario(scenario: Scenario, folder: Path) -> str:
 def _explain(document: Document, block: type[BaseModel], detail: ErrorDetails) -> str:
     """Return one line on what pydantic found: place, key, what is wrong, what is accepted."""
     path = tuple(step for step in detail["loc"] if not _is_tag(step))
+    if detail["type"] == "extra_forbidden" and _is_tag(detail["loc"][-1]):
+        path += detail["loc"][-1:]  # a key that only looks like a tag
     place = f"{document.place(path)}: {'.'.join(map(str, path))}: "
     if detail["type"] == "missing":
         return f"{place}is missing"

@@ -14,6 +14,8 @@ LONGEST = 4_000_000
 MOST = 10**8
 #: What aliases may add to what is written out.
 _BY_ALIASES = 100_000
+#: Characters of a key; those of a study name several in one.
+LONGEST_KEY = 200
 #: Blocks within blocks; a scenario has five.
 DEEPEST = 20
 #: So far Python writes out whole numbers.
@@ -25,8 +27,8 @@ def most_values(text: str) -> int:
     return len(text) + _BY_ALIASES
 
 
-def check_values(value: object, most: int, name: str) -> None:
-    """Refuse values that are too many, too deep or too large.
+def check_values(value: object, most: int, name: str) -> int:
+    """Refuse values that are too many, too deep or too large; return how many there are.
 
     Args:
         value: A tree of mappings, lists and scalars; some may be in it many times.
@@ -46,6 +48,7 @@ def check_values(value: object, most: int, name: str) -> None:
         if depth > DEEPEST:
             raise ScenarioError(f"{name}: is nested too deeply")
         to_do += [(inner, depth + 1) for inner in _within(one)]
+    return count
 
 
 def _length(value: object, name: str) -> int:

@@ -1,9 +1,10 @@
 """The settings of a study: each a scenario, to be run with several seeds."""
 
+import copy
 import json
 import math
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -20,16 +21,14 @@ from fl.scenario.document import (
 )
 from fl.scenario.errors import ScenarioError, cut
 from fl.scenario.loading import check_scenario, read_block
-from fl.scenario.magnitude import check_values
+from fl.scenario.magnitude import MOST, check_values
 from fl.scenario.quantity import PerDevice, Quantity
 from fl.study.labels import label_of, names_of
 from fl.study.samples import RangeError, draw_samples
-from fl.study.study import Study
+from fl.study.study import OneOf, Study
 
 #: More would not be run in a year.
 _MOST_RUNS = 10**6
-#: In the scenarios of all arms: more would not be planned in minutes, nor fit into memory.
-_MOST_VALUES = 10**7
 #: Apart from the seeds of other arms, where no two runs are to share one.
 _SEEDS_APART = 2**31
 
@@ -99,16 +98,18 @@ def load_plan(path: Path, settings: Sequence[str] = ()) -> Plan:
     study = read_block(document, Study)
     base = path.parent / study.base
     if not is_there(base):
-        raise StudyError(f"{document.place(('base',))}: base: there is no file {base}")
-    under = overlay(read_document(base), _laid_over(document, ("set",), study.settings, path))
+        raise StudyError(f"{document.place(('base',))}: base: there is no file {cut(str(base))}")
+    places = _places(document, ("set",), study.settings)
+    under = overlay(read_document(base), _laid_over(places, study.settings, path))
     under = overlay(under, assignments(settings))
+    _refuse_too_many(path, study, under)
     combinations = list(_combinations(study, document))
+    places = _places(document, ("vary",), combinations[0])
     names = names_of(combinations)
     baselines = _baselines(study, document, combinations, names)
     arms = []
     for index, values in enumerate(combinations):
-        top = _laid_over(document, ("vary",), values, path)
-        scenario = check_scenario(overlay(under, top))
+        scenario = check_scenario(overlay(under, _laid_over(places, values, path)))
         apart = 0 if study.common_random_numbers else _SEEDS_APART * index
         seeds = [seed + apart for seed in study.seed_list]
         arms.append(Arm(names[index], label_of(values), values, scenario, seeds, baselines[index]))
@@ -116,23 +117,47 @@ def load_plan(path: Path, settings: Sequence[str] = ()) -> Plan:
     return Plan(study, arms)
 
 
-def _laid_over(
-    document: Document, block: tuple[str, ...], values: Mapping[str, Any], path: Path
-) -> Document:
-    """Return values of dotted keys, which stand in a block of the study, as a document."""
+def _refuse_too_many(path: Path, study: Study, under: Document) -> None:
+    """Refuse more runs, or more values in all of their scenarios, than can be planned."""
+    vary, sample = study.vary, study.vary.sample
+    rows = next(iter(vary.zip.values()), (None,))
+    num_arms = math.prod(map(len, [*vary.grid.values(), rows])) * (sample.count if sample else 1)
+    num_runs = num_arms * len(study.seed_list)
+    if num_runs > _MOST_RUNS:
+        raise StudyError(f"{path}: vary: makes {num_runs} runs; at most {_MOST_RUNS} are possible")
+    drawn = sample.keys.values() if sample else ()
+    chosen = [one.choice for one in drawn if isinstance(one, OneOf)]
+    # Values stand for as much in each arm as they do on average.
+    each = check_values(under.data, MOST, str(path)) + sum(
+        check_values(values, MOST, str(path)) / len(values)
+        for values in [*vary.grid.values(), *vary.zip.values(), *chosen]
+    )
+    if num_arms * each > MOST:
+        raise StudyError(
+            f"{path}: vary: makes {num_arms} scenarios of about {each:.0f} values and characters; "
+            f"all of them may stand for {MOST}"
+        )
+
+
+def _laid_over(places: Mapping[str, str], values: Mapping[str, Any], path: Path) -> Document:
+    """Return values of dotted keys, which were written at these places, as a document."""
     whole = Document(places={(): str(path)})
     for key, value in values.items():
         steps = tuple(key.split("."))
         if not all(steps) or key in ("extends", "seed"):
             hint = "say seeds" if key == "seed" else "must be a key of a scenario"
-            raise StudyError(f"{_place(document, block, key)}: {key}: {hint}")
-        data: Any = value
+            raise StudyError(f"{places[key]}: {key}: {hint}")
+        data: Any = copy.deepcopy(value)  # other arms have it as well, and paths are changed
         for step in reversed(steps):
             data = {step: data}
-        one = Document(data, {steps: _place(document, block, key)})
+        one = Document(data, {steps: places[key]})
         resolve_paths(one, path.parent)
         whole = overlay(whole, one)
     return whole
+
+
+def _places(document: Document, block: tuple[str, ...], keys: Iterable[str]) -> dict[str, str]:
+    return {key: _place(document, block, key) for key in keys}
 
 
 def _place(document: Document, block: tuple[str, ...], key: str) -> str:
@@ -167,7 +192,7 @@ def _combinations(study: Study, document: Document) -> Iterator[dict[str, Any]]:
         drawn = draw_samples(vary.sample) if vary.sample else [{}]
     except RangeError as error:
         place = document.place(("vary", "sample", "keys"))
-        raise StudyError(f"{place}: vary.sample.keys.{error}") from None
+        raise StudyError(f"{place}: vary.sample.keys.{cut(str(error))}") from None
     for *chosen, row, draw in product(*vary.grid.values(), rows or [{}], drawn):
         yield dict(zip(vary.grid, chosen, strict=True)) | row | draw
 
@@ -183,7 +208,7 @@ def _baselines(
             known = ", ".join(combinations[0])
             raise StudyError(f"{place}: baseline.{key}: is not varied; varied are {known}")
         if all(values[key] != value for values in combinations):
-            raise StudyError(f"{place}: baseline.{key}: no arm has {value!r}")
+            raise StudyError(f"{place}: baseline.{key}: no arm has {reprlib.repr(value)}")
     if not wanted:
         first = next(iter(combinations[0]))
         wanted = {first: combinations[0][first]}
@@ -205,6 +230,7 @@ def _refuse_twins(path: Path, arms: Sequence[Arm]) -> None:
         said = json.dumps(arm.scenario.written(), sort_keys=True)
         if said in seen:
             raise StudyError(
-                f"{path}: vary: two arms are the same run: {seen[said].label}; and {arm.label}"
+                f"{path}: vary: two arms are the same run: {cut(seen[said].label)}; "
+                f"and {cut(arm.label)}"
             )
         seen[said] = arm

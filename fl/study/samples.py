@@ -73,4 +73,6 @@ def _quantity(key: str, end: object) -> tuple[float, str]:
     try:
         return float(found[1]), found[2] or ""
     except ValueError:
-        raise RangeError(f"{key}: must be a number or a quantity, got {reprlib.repr(end)}") from None
+        raise RangeError(
+            f"{key}: must be a number or a quantity, got {reprlib.repr(end)}"
+        ) from None

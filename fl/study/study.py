@@ -10,6 +10,8 @@ from fl.scenario.channel import Block, told_by
 from fl.study.metrics import METRICS
 
 _MOST_SEEDS = 10**5
+#: A scenario has fewer.
+_MOST_KEYS = 100
 
 
 class TimeToAccuracy(Block):
@@ -61,7 +63,9 @@ class Sample(Block):
         "independent draws.",
     )
     seed: int = Field(1, strict=True, ge=0, lt=2**63, description="Of the draws.")
-    keys: dict[str, Range] = Field(min_length=1, description="Of each key of the scenario, where.")
+    keys: dict[str, Range] = Field(
+        min_length=1, max_length=_MOST_KEYS, description="Of each key of the scenario, where."
+    )
 
 
 Values = Annotated[tuple[Any, ...], Field(min_length=1)]
@@ -72,11 +76,13 @@ class Vary(Block):
 
     grid: dict[str, Values] = Field(
         default_factory=dict,
+        max_length=_MOST_KEYS,
         description="Keys of the scenario, as uplink.bandwidth, each with its values: every "
         "combination is an arm.",
     )
     zip: dict[str, Values] = Field(
         default_factory=dict,
+        max_length=_MOST_KEYS,
         description="Keys with lists of the same length: the first values of all make an arm, the "
         "second ones another.",
     )
@@ -126,6 +132,7 @@ class Study(Block):
     base: Path = Field(description="The scenario that all runs begin with, relative to this file.")
     settings: dict[str, Any] = Field(
         default_factory=dict,
+        max_length=_MOST_KEYS,
         alias="set",
         description="Keys of the scenario that have another value in all runs.",
     )
@@ -139,6 +146,7 @@ class Study(Block):
     )
     baseline: dict[str, Any] = Field(
         default_factory=dict,
+        max_length=_MOST_KEYS,
         description="Values of varied keys. An arm is compared with the one that has these, and "
         "else the same. By default the first value of the first key.",
     )

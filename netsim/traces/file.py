@@ -18,6 +18,9 @@ from netsim.errors import TraceError
 from netsim.traces.checks import check_devices, check_samples
 from netsim.traces.trace import Kind, OnDemand, Samples, Trace
 
+#: What Arrow raises over a damaged file.
+_FAILURES = (OSError, UnicodeError, pa.ArrowException)
+
 
 def write_trace(path: Path, trace: Trace) -> None:
     """Write *trace*, a device at a time; the file appears when it is whole."""
@@ -53,14 +56,14 @@ def read_trace(path: Path) -> Trace:
         TraceError: The file cannot be read, or is not a trace; the message says where. The
             same is raised when a device is asked for whose samples are not in order.
     """
-    if path.exists() and not path.is_file():
-        raise TraceError(f"{path}: is not a file")
     try:
+        if path.exists() and not path.is_file():
+            raise TraceError(f"{path}: is not a file")
         file = pq.ParquetFile(path)
         columns = file.schema_arrow.names
     except FileNotFoundError:
         raise TraceError(f"{path}: there is no such trace file") from None
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+    except _FAILURES as error:
         raise _unreadable(path, error) from None
     metadata = {
         key.decode(errors="replace"): value.decode(errors="replace")
@@ -82,13 +85,19 @@ _MOST_ROWS = 2 * 10**8
 class _RowGroups(OnDemand):
     """The devices of a file whose every row group is one device, read when asked for."""
 
-    def __init__(self, path: Path, file: pq.ParquetFile, kind: Kind, *, needs_two: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        file: pq.ParquetFile,
+        kind: Kind,
+        sizes: Sequence[int],
+        *,
+        needs_two: bool,
+    ) -> None:
         self._path = path
         self._file = file
         self._kind = kind
         self._needs_two = needs_two
-        sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-        _check_rows(path, max(sizes))
         self._first_row = [0, *itertools.accumulate(sizes)]
 
     def __len__(self) -> int:
@@ -99,7 +108,7 @@ class _RowGroups(OnDemand):
         columns = ["time_s", str(self._kind)]
         try:
             table = self._file.read_row_group(device, columns=columns)
-        except (OSError, pa.ArrowException) as error:
+        except _FAILURES as error:
             raise _unreadable(self._path, error) from None
         samples = Samples(*(_numbers(self._path, table, name) for name in columns))
         first_row = self._first_row[device]
@@ -110,13 +119,15 @@ class _RowGroups(OnDemand):
 def _open_devices(
     path: Path, file: pq.ParquetFile, kind: Kind, *, needs_two: bool
 ) -> Sequence[Samples]:
-    devices = [_device_of(file.metadata.row_group(i)) for i in range(file.num_row_groups)]
+    sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+    _check_rows(path, max(sizes, default=0))
+    devices = _devices_of_groups(file, sizes)
     if devices and devices == list(range(len(devices))):
-        return _RowGroups(path, file, kind, needs_two=needs_two)
+        return _RowGroups(path, file, kind, sizes, needs_two=needs_two)
     _check_rows(path, file.metadata.num_rows)
     try:
         table = file.read(columns=["device", "time_s", str(kind)])
-    except (OSError, pa.ArrowException) as error:
+    except _FAILURES as error:
         raise _unreadable(path, error) from None
     device = _numbers(path, table, "device")
     check_devices(path, device)
@@ -135,15 +146,36 @@ def _check_rows(path: Path, count: int) -> None:
         raise TraceError(f"{path}: has {count} rows to be read at once, more than {_MOST_ROWS}")
 
 
-def _device_of(group: pq.RowGroupMetaData) -> int | None:
-    """Return the one device that a row group holds, if its statistics say so."""
-    for index in range(group.num_columns):
-        column = group.column(index)
-        if column.path_in_schema == "device" and column.statistics is not None:
-            found = column.statistics
-            alone = found.has_min_max and found.min == found.max and found.null_count == 0
-            return int(found.min) if alone else None
-    return None
+#: Of the device column, at once; a row group each time would take ten times as long.
+_ROWS_AT_ONCE = 10**6
+
+
+def _devices_of_groups(file: pq.ParquetFile, sizes: Sequence[int]) -> list[int | None]:
+    """Return the one device that each row group holds; None, if there are several.
+
+    Statistics of the groups would say so sooner, but over damaged ones Arrow ends the process.
+    """
+    window = [row // _ROWS_AT_ONCE for row in itertools.accumulate(sizes)]
+    found: list[int | None] = []
+    for _, run in itertools.groupby(range(len(sizes)), window.__getitem__):
+        found += _devices_of(file, list(run), sizes)
+    return found
+
+
+def _devices_of(
+    file: pq.ParquetFile, groups: Sequence[int], sizes: Sequence[int]
+) -> Sequence[int | None]:
+    try:
+        column = file.read_row_groups(groups, columns=["device"], use_threads=False).column(0)
+    except _FAILURES:
+        if len(groups) == 1:
+            return groups  # that it is damaged is told when it is asked for, and not before
+        return [_devices_of(file, [group], sizes)[0] for group in groups]
+    rows = [sizes[group] for group in groups]
+    if column.null_count or len(column) != sum(rows):
+        return [None] * len(groups)
+    pieces = np.split(column.to_numpy(), np.cumsum(rows)[:-1])
+    return [int(p[0]) if len(p) and (p == p[0]).all() else None for p in pieces]
 
 
 def _kind(path: Path, columns: Sequence[str]) -> Kind:

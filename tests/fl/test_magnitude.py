@@ -36,6 +36,13 @@ HOSTILE = {
     "many keys": ("\n".join(f"key{i}: 1" for i in range(3000)), "and 29"),
     "code": ("name: !!python/object/apply:os.system [true]", ""),
     "itself": ("a: &a [*a]", ""),
+    "many digits": (f"deadline: {'1' * 10**6} x y", "must be a number with its unit"),
+    "many spaces": (f"deadline: '1{' ' * 10**6}a b'", "must be a number with its unit"),
+    "long unit": (f"deadline: 1 {'x' * 10**6}", "is not a time"),
+    "long key": (f"? {'x' * 10**6}\n: 1", "a key is longer than 200 characters"),
+    "long item": (f"devices: {{cpu_frequency: [{'x' * 10**6}]}}", "device 0 must be a number"),
+    "long path": (f"extends: [{'x' * 10**6}]", "must be the path of a scenario"),
+    "long name": (f"extends: {'x' * 10**6}", "there is no file"),
 }
 #: What a hostile file may take, beside what Python and its libraries do.
 MEGABYTES, SECONDS = 250, 20

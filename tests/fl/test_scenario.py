@@ -232,7 +232,7 @@ def test_the_schema_knows_every_key_and_accepts_no_other():
     schema = Scenario.model_json_schema()
     assert set(schema["properties"]) == {
         "name", "seed", "rounds", "scheme", "participants", "deadline", "count_warmup", "count_unpruned",
-        "late", "csi_age", "iterations", "devices", "uplink", "network", "model", "learning",
+        "late", "csi_age", "iterations", "devices", "uplink", "network", "faults", "model", "learning",
     }  # fmt: skip
     assert schema["additionalProperties"] is False
     assert json.dumps(schema)
@@ -291,3 +291,25 @@ def test_the_json_schema_accepts_what_is_shipped(path):
         jsonschema.validate(plain | {"rouns": 3}, json_schema())
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(plain | {"scheme": "equal"}, json_schema())
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["+_", "!!int ''", "!!int +", "!!int 0x", "!!float ''", "!!bool x", "!!timestamp 2001-99-99"],
+)
+def test_a_value_that_yaml_cannot_make_out_is_told(cell, value):
+    assert "cell.yaml: is not valid YAML: " in refusal_of(cell, "rounds: 5", f"rounds: {value}")
+    cell.write_text(CELL)
+    assert "is not valid YAML: " in refusal(cell, f"rounds={value}")
+
+
+@pytest.mark.parametrize("key", ["<word>", "<gain>", "<"])
+def test_an_unknown_key_in_angle_brackets_is_told_like_any_other(cell, key):
+    assert f"cell.yaml:2: {key}: unknown key" in refusal_of(cell, "rounds: 5", f"{key}: 5")
+    said = refusal_of(cell, "bandwidth: 20 MHz", f"{key}: 20 MHz")
+    assert f"uplink.{key}: unknown key" in said
+
+
+def test_a_link_to_itself_is_told(tmp_path):
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    assert "loop.yaml: cannot be read" in refusal(tmp_path / "loop.yaml")

@@ -1,5 +1,7 @@
 """Files of traces: one device read without the others, whoever laid the file out."""
 
+from contextlib import suppress
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -195,3 +197,26 @@ def test_the_same_trace_is_the_same_bytes(tmp_path):
         write_trace(tmp_path / name, Trace(Kind.GAIN_DB, devices(), 0.01, {"a": "b", "c": "d"}))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert read_trace(tmp_path / "one").sha256() == read_trace(tmp_path / "two").sha256()
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "\ud800"])
+def test_an_impossible_name_is_told(tmp_path, name):
+    with pytest.raises(TraceError, match="cannot be read as a Parquet file"):
+        read_trace(tmp_path / name)
+
+
+def test_no_damage_to_what_a_file_says_of_itself_ends_the_process(tmp_path):
+    """Every bit of it in turn: the file is read, or refused in words."""
+    path = tmp_path / "t.parquet"
+    write_trace(path, Trace(Kind.GAIN_DB, devices((3, 2)), 0.01))
+    content = path.read_bytes()
+    length = int.from_bytes(content[-8:-4], "little") + 8
+    said = set()
+    for place in range(len(content) - length, len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with suppress(TraceError):
+            trace = read_trace(path)
+            said.add(sum(len(trace.devices[number].values) for number in range(len(trace.devices))))
+    assert 5 in said

@@ -1,5 +1,6 @@
 """From a study file to arms: all combinations, and every mistake told before anything is run."""
 
+import time
 from itertools import product
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_names_may_stand_in_a_path_and_no_two_are_the_same():
         ({"vary": {"grid": {"deadlin": ["20 ms"]}}}, r"study.yaml:\d+: deadlin: unknown key; did you mean deadline\?"),
         ({"vary": {"grid": {"uplink.bandwith": ["1 MHz"]}}}, r"uplink.bandwith: unknown key; did you mean bandwidth\?"),
         ({"vary": {"grid": {"deadline": ["20 mm"]}}}, r"study.yaml:\d+: deadline: .*got '?20 mm"),
-        ({"vary": {"grid": {"deadline": []}}}, r"vary.grid.deadline: .*at least 1"),
+        ({"vary": {"grid": {"deadline": []}}}, r"vary.grid.deadline: .*must not be an empty list"),
         ({"vary": {"grid": {}}}, "vary: is empty; say grid, zip or sample"),
         ({"vary": {}}, "vary: is empty"),
         ({"vary": {"grid": {"deadline": ["20 ms", "20 ms"]}}}, "two arms are the same run: deadline 20 ms; and deadline 20 ms"),
@@ -139,3 +140,59 @@ def test_names_may_stand_in_a_path_and_no_two_are_the_same():
 def test_mistakes_are_told_with_their_place(written, changes, message):
     with pytest.raises(ScenarioError, match=message):
         load_plan(written(**changes))
+
+
+HOSTILE = {
+    "grid": ({"grid": {f"k{i}": list(range(10)) for i in range(15)}}, r"makes 3\d{15} runs"),
+    "sample": (
+        {"sample": {"count": 10**5, "keys": {f"k{i}": {"uniform": [0, 1]} for i in range(101)}}},
+        "at most 100",
+    ),
+    "repeated": (
+        {"grid": {"devices.cpu_frequency": [["1 GHz"] * 3000], "rounds": list(range(1, 10**4))}},
+        r"makes 9999 scenarios of about 18\d\d\d values",
+    ),
+    "spaces": ({"sample": {"count": 2, "keys": {"deadline": {"uniform": ["1 ms", f"1{' ' * 10**5}\nx\nx"]}}}}, "must be a number or a quantity"),
+    "infinite": ({"sample": {"count": 2, "keys": {"rounds": {"uniform": [1, 10**400]}}}}, "too wide a range"),
+    "logarithmic": ({"sample": {"count": 2, "keys": {"deadline": {"log_uniform": ["1e-300 s", "1e300 s"]}}}}, "too wide a range"),
+    "long value": ({"grid": {"deadline": ["x" * 10**6]}}, "deadline: must be a number"),
+    "tag": ({"grid": {"<word>": [1]}}, "<word>: unknown key"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_what_would_never_be_planned_is_refused_at_once(written, case):
+    vary, message = HOSTILE[case]
+    began = time.process_time()
+    with pytest.raises(ScenarioError, match=message) as raised:
+        load_plan(written(vary=vary))
+    assert len(str(raised.value)) < 10_000
+    assert time.process_time() - began < 20
+
+
+def test_a_base_of_an_impossible_name_is_not_there(written):
+    with pytest.raises(ScenarioError, match="base: there is no file"):
+        load_plan(written(base="x" * 300))
+
+
+def test_thousands_of_arms_are_planned_in_seconds(written):
+    rounds = list(range(1, 4001))
+    began = time.process_time()
+    plan = load_plan(written(vary={"zip": {"rounds": rounds, "csi_age": [f"{n} ns" for n in rounds]}}))  # fmt: skip
+    assert len(plan.arms) == len(rounds)
+    assert time.process_time() - began < 60  # it was a matter of their square
+
+
+def test_a_relative_trace_is_found_from_the_study_file_in_every_arm(written, moving_trace, monkeypatch):  # fmt: skip
+    path = written(
+        vary={
+            "grid": {
+                "uplink.channel": [{"trace": moving_trace.name, "at_end": "repeat"}],
+                "devices.count": [2, 3, 4],
+            }
+        }
+    )
+    monkeypatch.chdir(path.parent.parent)
+    plan = load_plan(path.relative_to(path.parent.parent))
+    found = {arm.scenario.uplink.channel.trace.resolve() for arm in plan.arms}
+    assert found == {moving_trace.resolve()}
