@@ -124,8 +124,7 @@ class Device:
         mishap = None
         if server.misfortune is not None:
             mishap = server.mishaps.get(self.place, UNHARMED)
-            cpu.slowdown = mishap.slowdown
-            cpu.spells = server.misfortune.slow_spells(self.index)
+            cpu.slow_down(mishap.slowdown, server.misfortune.slow_spells(self.index))
             if mishap.offline_after_s <= server.rules.broadcast_s:
                 self.reached, spent[BROADCAST] = BROADCAST, mishap.offline_after_s
                 return GONE

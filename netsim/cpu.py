@@ -15,7 +15,7 @@ class Cpu:
     is asked for; no queue has to be walked.
     """
 
-    __slots__ = ("_env", "_free_at_s", "frequency_hz", "slowdown", "spells")
+    __slots__ = ("_env", "_free_at_s", "_is_slow", "_slowdown", "_spells", "frequency_hz")
 
     def __init__(self, env: Environment, frequency_hz: float) -> None:
         if not frequency_hz > 0:
@@ -24,10 +24,18 @@ class Cpu:
         self._free_at_s = env.now
         self.frequency_hz = frequency_hz
         """Cycles a second."""
-        self.slowdown = 1.0
-        """So many times longer does work take that is asked for from now on."""
-        self.spells: Sequence[Spell] = ()
-        """When it is slower still."""
+        self.slow_down()
+
+    def slow_down(self, slowdown: float = 1.0, spells: Sequence[Spell] = ()) -> None:
+        """Be slower than usual, for work that is asked for from now on.
+
+        Args:
+            slowdown: So many times longer does everything take.
+            spells: When it is slower still.
+        """
+        self._slowdown = slowdown
+        self._spells = spells
+        self._is_slow = slowdown != 1.0 or bool(spells)
 
     def run(self, cycles: float) -> Timeout:
         """Return the event of *cycles* being done; its value is the seconds until then.
@@ -35,11 +43,13 @@ class Cpu:
         These are the work's own seconds, and before them those of the work queued ahead.
         """
         now = self._env.now
-        seconds = cycles * self.slowdown / self.frequency_hz
-        queued = self._free_at_s - now if self._free_at_s > now else 0.0
-        if self.spells:
-            seconds = stretched(seconds, now + queued, self.spells)
-        seconds += queued
+        queued_s = self._free_at_s - now
+        seconds = cycles / self.frequency_hz
+        if self._is_slow:
+            begin_s = now + max(queued_s, 0.0)
+            seconds = stretched(seconds * self._slowdown, begin_s, self._spells)
+        if queued_s > 0:
+            seconds += queued_s
         self._free_at_s = now + seconds
         return Timeout(self._env, seconds, seconds)
 

@@ -55,9 +55,9 @@ def test_joined_spells_hold_just_when_one_of_them_does(pairs, now_s):
 def test_a_processor_is_slow_for_a_round_and_by_schedule():
     env = Environment()
     cpu = Cpu(env, 2.0)
-    cpu.slowdown = 3.0
+    cpu.slow_down(3.0)
     assert env.run(cpu.run(2.0)) == 3.0
-    cpu.slowdown, cpu.spells = 1.0, [Spell(4.0, 6.0, 2.0)]
+    cpu.slow_down(spells=[Spell(4.0, 6.0, 2.0)])
     assert env.run(cpu.run(6.0)) == 4.0  # from 3: a second, two for one, a second
     assert env.now == 7.0
 
@@ -65,7 +65,7 @@ def test_a_processor_is_slow_for_a_round_and_by_schedule():
 def test_work_queued_behind_other_work_meets_the_spells_of_its_own_time():
     env = Environment()
     cpu = Cpu(env, 1.0)
-    cpu.spells = [Spell(2.0, 4.0, 2.0)]
+    cpu.slow_down(spells=[Spell(2.0, 4.0, 2.0)])
     first, second = cpu.run(2.0), cpu.run(2.0)
     assert env.run(first) == 2.0
     assert env.run(second) == 5.0
