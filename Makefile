@@ -51,6 +51,7 @@ bench: .venv/dev.stamp  ## speed, as ratios
 	$(BIN)/python benchmarks/traces.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/allocation.py
+	$(BIN)/python benchmarks/studies.py
 
 bench-peers: .venv/run.stamp  ## the same work in other frameworks, as ratios; installs them on first use
 	$(BIN)/python benchmarks/peers/run.py
