@@ -28,6 +28,7 @@ COLUMNS = (
     "latency_s",
     "lost_s",
     "slowed_s",
+    "attempts",
     "outcome",
 )
 """What is needed of the table of devices."""
@@ -118,7 +119,8 @@ def causes_of(who: NDArray[np.int64], columns: Columns) -> list[Cause]:
     that is a fade. What was known is computing or upload, whichever was further above the median's; and
     of the upload the factor that is furthest off, bits, share or channel.
     """
-    computing_s = np.sum([columns[name] for name in _COMPUTING], axis=0)
+    # As it was predicted: of slowness, nothing was known.
+    computing_s = np.sum([columns[name] for name in _COMPUTING], axis=0) - columns["slowed_s"]
     predicted_s, latency_s = columns["predicted_latency_s"], columns["latency_s"]
     sending_s = predicted_s - computing_s
     factors = _upload_factors(sending_s - columns["backhaul_s"], columns)
@@ -131,7 +133,8 @@ def causes_of(who: NDArray[np.int64], columns: Columns) -> list[Cause]:
     own = {name: columns[name][np.arange(len(who)), who] for name in _FAULTS}
     late_s = np.nan_to_num(latency_s - predicted_s)[np.arange(len(who)), who]
     by_fault = faded & (own["lost_s"] + own["slowed_s"] > late_s / 2)
-    causes[by_fault] = np.where(own["lost_s"] > own["slowed_s"], Cause.LOST, Cause.SLOWED)[by_fault]
+    causes[by_fault & (own["lost_s"] > own["slowed_s"])] = Cause.LOST
+    causes[by_fault & (own["lost_s"] <= own["slowed_s"])] = Cause.SLOWED
     for cause, outcome in _UNARRIVED.items():
         causes[own["outcome"] == OUTCOMES.index(outcome)] = cause
     return list(causes)
@@ -149,6 +152,7 @@ def _upload_factors(
 ) -> dict[Cause, NDArray[np.float64]]:
     """Return the logarithms of what a predicted upload is the product of; NaN for no upload."""
     bits, share = columns["upload_bits"], columns["bandwidth_fraction"]
+    bits = bits / np.maximum(columns["attempts"], 1)
     sent = (bits > 0) & (share > 0) & (upload_s > 0)
     bits, share, upload_s = (np.where(sent, column, np.nan) for column in (bits, share, upload_s))
     return {

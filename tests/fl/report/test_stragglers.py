@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fl
+from fl.phases import OUTCOMES
 from fl.report.recording import Recording
 from fl.report.stragglers import COLUMNS, Cause, causes_of, saved_by_leaving_out, straggler_board
 
@@ -21,6 +22,10 @@ def columns(**changes):
         "upload_bits": [1e6] * 3,
         "predicted_latency_s": [0.030] * 3,
         "latency_s": [0.030] * 3,
+        "lost_s": [0.0] * 3,
+        "slowed_s": [0.0] * 3,
+        "attempts": [1] * 3,
+        "outcome": [OUTCOMES.index("arrived")] * 3,
     }
     return {name: np.array([changes.get(name, values)], float) for name, values in usual.items()}
 
@@ -65,7 +70,26 @@ LAST = np.array([2])
             {"upload_bits": [1e6, 1e6, 3e5], "latency_s": [0.031, 0.030, 0.036]},
             Cause.FADE,
         ),
-        ({"latency_s": [0.03, 0.03, np.nan]}, Cause.CUT),
+        ({"latency_s": [0.03, 0.03, np.nan], "outcome": [0, 0, 1]}, Cause.CUT),
+        ({"latency_s": [0.03, 0.03, np.nan], "outcome": [0, 0, 2]}, Cause.OFFLINE),
+        ({"latency_s": [0.03, 0.03, np.nan], "outcome": [0, 0, 3]}, Cause.LOST),
+        (
+            {
+                "upload_bits": [1e6, 1e6, 2e6],
+                "attempts": [1, 1, 2],
+                "lost_s": [0.0, 0.0, 0.02],
+                "latency_s": [0.03, 0.03, 0.051],
+            },
+            Cause.LOST,
+        ),
+        (
+            {
+                "global_s": [0.003, 0.003, 0.013],
+                "slowed_s": [0.0, 0.0, 0.01],
+                "latency_s": [0.03, 0.03, 0.041],
+            },
+            Cause.SLOWED,
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -76,7 +100,7 @@ def test_the_cause_is_what_sets_it_apart(changes, cause):
 def test_nobody_who_sends_and_nobody_who_arrives_is_no_trouble():
     silent = columns(upload_bits=[0.0] * 3, bandwidth_fraction=[0.0] * 3)
     assert causes_of(LAST, silent) != []
-    cut = columns(latency_s=[np.nan] * 3)
+    cut = columns(latency_s=[np.nan] * 3, outcome=[OUTCOMES.index("cut")] * 3)
     assert causes_of(LAST, cut) == [Cause.CUT]
     assert saved_by_leaving_out(LAST, cut["latency_s"]).tolist() == [0.0]
 
