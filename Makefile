@@ -33,9 +33,10 @@ browser:
 	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } \
 	  || echo "Chromium cannot be had here: the tests of pages in a browser are left out"
 
+# The commands of the README take longest, and go first: at the end, one core would wait for the other.
 # Tests on a Ray cluster go last, a file at a time: two clusters at once are too much for two cores.
 pytest: .venv/dev.stamp browser
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 -m "not ray"
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 -m "not ray" tests/test_docs.py tests netsim fl
 	for file in $$(grep --recursive --files-with-matches --include '*.py' pytest.mark.ray tests); do \
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -m ray $$file || exit 1; \
 	done
